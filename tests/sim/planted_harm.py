@@ -34,6 +34,8 @@ from leeward.core.execution.works import build_works
 from leeward.core.overrides.rendering import Overridden
 from leeward.core.placement import PlacementSettings, actions, situation
 from leeward.core.placement.authority import Authority, authority_over
+from leeward.core.placement.situation import Situation
+from leeward.core.scheduling import Placed
 from leeward.operations import orphans
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.informer import Informer
@@ -148,10 +150,14 @@ def both(*patches: Any) -> Generator[None]:
         yield
 
 
+def _all_leave(_: Situation, result: Placed) -> actions.PlacedPart:
+    return actions.PlacedPart(result, {}, None)
+
+
 def _evict_for_nothing() -> Any:
     """Copies that get no new place are evicted, too, and nobody checks that."""
     return both(
-        mock.patch.object(actions, "_without_gain", return_value=()),
+        mock.patch.object(actions, "_placed_with_gain", _all_leave),
         mock.patch.object(scheduling_cycle, "check", nothing_wrong),
     )
 

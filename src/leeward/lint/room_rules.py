@@ -9,7 +9,8 @@ from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import FleetState
 from leeward.api.policy import Placement
 from leeward.api.work import Binding
-from leeward.core.placement.replacement import find_replacement, place_anew
+from leeward.core.placement.ranks import find_replacement
+from leeward.core.placement.replacement import place_anew
 from leeward.core.scheduling import Unplaceable
 from leeward.lint.findings import Diagnostic
 from leeward.lint.objects import ClaimedTemplate

@@ -64,6 +64,11 @@ class BindingMemory(Object, frozen=True):
         return tuple(name for name, row in self.clusters.items() if row.tried)
 
     @property
+    def in_vain(self) -> frozenset[str]:
+        """Clusters in which the present release is unhealthy, or was tried: nowhere to go for another copy of it."""
+        return frozenset(name for name, row in self.clusters.items() if row.tried or row.unhealthy_since is not None)
+
+    @property
     def awaited(self) -> Instants:
         return {name: row.awaited_since for name, row in self.clusters.items() if row.awaited_since is not None}
 
@@ -109,8 +114,9 @@ def memory_patch(binding: Binding, memory: BindingMemory, *, is_moving: bool) ->
     """The change of the binding's annotations that keeps `memory`; empty when it is kept already.
 
     A failover that `is_moving` is remembered with its release."""
-    kept = memory if is_moving else replace(memory, released_at=None)
-    text = encode(kept).decode() if kept.clusters or is_moving else None
+    text = None
+    if memory.clusters or is_moving:
+        text = encode(memory if is_moving else replace(memory, released_at=None)).decode()
     annotations = binding.metadata.annotations
     earlier: dict[str, str | None] = dict.fromkeys(name for name in EARLIER_MEMORY_ANNOTATIONS if name in annotations)
     return earlier if text == annotations.get(MEMORY_ANNOTATION) else {**earlier, MEMORY_ANNOTATION: text}

@@ -51,11 +51,6 @@ class FailedCopies:
     failed: tuple[AggregatedStatusItem, ...] = ()
     wake_at: datetime | None = None
 
-    @property
-    def unhealthy_clusters(self) -> frozenset[str]:
-        """Clusters in which the present release is unhealthy, or has failed: nowhere to go for another copy of it."""
-        return frozenset((*self.memory.unhealthy, *self.memory.tried))
-
     def describe(self) -> str:
         """The copies that have failed, for people."""
         unhealthy = self.memory.unhealthy
@@ -150,8 +145,9 @@ def _end_round(
 def held_failure(failures: FailedCopies, refused: Unplaceable) -> Condition:
     """Condition that failed copies stay, because there is no place to go. Failed in several clusters, it is more likely
     the release than these."""
-    names = ", ".join(sorted(failures.unhealthy_clusters))
-    if len(failures.unhealthy_clusters) > 1:
+    in_vain = failures.memory.in_vain
+    if len(in_vain) > 1:
+        names = ", ".join(sorted(in_vain))
         looks = f"it is or was unhealthy in {names}, which looks like a bad release, and no other cluster fits"
         return _held(HeldReason.UNHEALTHY_EVERYWHERE, failures, f"{looks}: {refused.told}")
     return _held(HeldReason.NO_PLACE_TO_GO, failures, f"there is no place to go: {refused.told}")

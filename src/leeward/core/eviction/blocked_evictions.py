@@ -17,7 +17,7 @@ from leeward.api.work import Binding, ManifestStatus, ResourceBindingSpec, Resou
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.copies.evidence import refused_dependencies
 from leeward.core.copies.purge_modes import rules_of_task
-from leeward.core.eviction.due_evictions import Eviction, is_automatic, replicas_in
+from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.progress import Assessment
 from leeward.core.eviction.state_preservation import StateNotPreserved
@@ -49,13 +49,11 @@ def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
 
 
 def held_for_place(
-    spec: ResourceBindingSpec, due: Sequence[Eviction], refused: Unplaceable, staying: Mapping[str, int] | None = None
+    spec: ResourceBindingSpec, due: Sequence[Eviction], refused: Unplaceable, staying: Mapping[str, int]
 ) -> Condition:
-    """Condition that says why, and how many replicas of a divided template stay: all that are there, where it is not
-    said."""
-    counts = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in due} if staying is None else staying
-    kept = [eviction for eviction in due if eviction.cluster in counts]
-    count = sum(counts.values())
+    """Condition that says why, and how many replicas of a divided template stay."""
+    kept = [eviction for eviction in due if eviction.cluster in staying]
+    count = sum(staying.values())
     stay = "1 replica stays" if count == 1 else f"{count} replicas stay"
     number = f"{stay}, not" if spec.is_divided else "Not" if refused.cause else "not"
     cause = f"{refused.cause} " if refused.cause else ""

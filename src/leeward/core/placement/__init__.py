@@ -5,7 +5,8 @@
     situation    what the snapshot means for the binding
     phases       the decision, from top to bottom
     actions      how a binding moves
-    replacement  where to, by asking the scheduler
+    ranks        which clusters are asked first for a place, and the question to the scheduler
+    replacement  places for a user's change, for a part of what leaves, and beside dead targets
     within_usage the same decision, where a quota lets nothing grow
     descheduling what is given back because it has no node, and a place elsewhere
     decision     the result

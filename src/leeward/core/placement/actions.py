@@ -5,14 +5,14 @@ Whether one of them is due is asked in `phases`. Holds: S1, S2, S3, S11, S12, C2
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import assert_never
 
 import msgspec
 
+from leeward.api.meta import Condition
 from leeward.api.purge_mode import PurgeMode, rules_of
-from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.application import (
     application_purge_mode,
@@ -37,9 +37,10 @@ from leeward.core.eviction.tasks import (
 )
 from leeward.core.eviction.volumes import has_claims, purge_mode_with_volumes, stay_behind
 from leeward.core.placement.decision import Outcome
+from leeward.core.placement.ranks import ClusterRank, find_replacement
 from leeward.core.placement.replacement import (
+    Targets,
     find_partial_replacement,
-    find_replacement,
     place_anew,
     resized_between_terms,
 )
@@ -62,8 +63,8 @@ def place(at: Situation) -> Outcome:
     if not at.authority.places or not needs_scheduling(msgspec.structs.replace(at.binding, spec=spec), at.clusters):
         return Outcome.of(spec)
     result = _place_anew(at, spec)
-    if isinstance(result, Unplaceable) and (back := _place_where_it_was(at)) is not None:
-        return back
+    if isinstance(result, Placed) and (taken := at.well_again & {target.name for target in result.clusters}):
+        return Outcome(result.clusters, _without(spec, taken).graceful_eviction_tasks, result)
     there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
     match result:
         case Placed() if _leaves_term(at, result):
@@ -98,23 +99,8 @@ def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceabl
         there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
         left = msgspec.structs.replace(spec, clusters=there)
         return resized_between_terms(at.binding, left, returned, at.clusters, at.now)
-    exact, tried = at.settings.exact_health, at.failures.memory.tried
-    return place_anew(at.binding, spec, at.clusters, at.now, tried, at.trace, exact=exact)
-
-
-def _place_where_it_was(at: Situation) -> Outcome | None:
-    """Places it as a user wants it by now, with clusters that are well again: the evictions from those that it takes
-    are over. None where there are none, or that finds no place either."""
-    if not at.well_again:
-        return None
-    told = len(at.trace.terms) if at.trace is not None else 0
-    result = _place_anew(at, _without(at.spec, at.well_again))
-    if isinstance(result, Unplaceable):
-        if at.trace is not None:
-            del at.trace.terms[told:]
-        return None
-    taken = at.well_again & {target.name for target in result.clusters}
-    return Outcome(result.clusters, _without(at.spec, taken).graceful_eviction_tasks, result)
+    ranks = dict.fromkeys(at.failures.memory.tried, ClusterRank.TRIED) | dict.fromkeys(at.well_again, ClusterRank.LEFT)
+    return place_anew(at.binding, spec, at.clusters, at.now, ranks, at.trace, exact=at.settings.exact_health)
 
 
 def evict(at: Situation) -> Outcome:
@@ -135,97 +121,68 @@ def evict(at: Situation) -> Outcome:
         return replace(place(at), held=held_for_lost_state(due, error))
     left = _left(at, tasks)
     resort_at = last_resort_at(due, at.now) if rules_of(at.purge_mode).needs_place else at.now
-    last_resort = resort_at <= at.now
-    match _find(at, left, last_resort), _needs_place(at):
-        case Placed() as result, False:
-            return _moved(at, left, result, tasks, due)
-        case Placed() as result, True:
-            kept = _without_gain(at, result)
-            return _evict_with_gain(at, kept, tasks, result) if kept else _moved(at, left, result, tasks, due)
-        case Unplaceable() as refused, False:
-            return replace(Outcome.of(left, refused), evicted=due)
-        case Unplaceable() as refused, True:
-            outcome = _evict_in_part(at, tasks, refused, last_resort)
-            return replace(outcome, wake_at=None if last_resort else resort_at)
-        case _ as never:
-            assert_never(never)
+    upto = ClusterRank.HELD_DOWN if resort_at <= at.now else ClusterRank.TRIED
+    found = _find(at, left, upto)
+    if not (rules_of(at.purge_mode).needs_place and at.settings.keep_without_place):
+        is_placed = isinstance(found, Placed)
+        return _moved(at, left, found, tasks, due) if is_placed else replace(Outcome.of(left, found), evicted=due)
+    is_refused = isinstance(found, Unplaceable)
+    part = _placed_in_part(at, found, upto) if is_refused else _placed_with_gain(at, found)
+    moved = [each for each in due if part.staying.get(each.cluster) != replicas_in(at.spec, each.cluster)]
+    clusters = {eviction.cluster for eviction in moved}
+    tasks = [task for task in tasks if task.from_cluster in clusters]
+    left = _left(at, tasks, part.staying) if part.staying else left
+    outcome = _moved(at, left, part.result, tasks, moved) if moved else place(at)
+    return replace(outcome, held=part.held, wake_at=resort_at if is_refused and resort_at > at.now else None)
 
 
-def _needs_place(at: Situation) -> bool:
-    """Tells whether a copy may leave only for another place: not `Directly`, nor by Karmada's rules."""
-    return rules_of(at.purge_mode).needs_place and at.settings.keep_without_place
+@dataclass(frozen=True, slots=True)
+class PlacedPart:
+    """A place for a part of what is due; in `staying` clusters so many replicas stay, as `held` says."""
+
+    result: Placed
+    staying: Mapping[str, int]
+    held: Condition | None
 
 
-def _evict_in_part(
-    at: Situation, tasks: Sequence[GracefulEvictionTask], refused: Unplaceable, last_resort: bool
-) -> Outcome:
-    """Evicts as many replicas as find a place, where not all that leave do; the others stay (S11)."""
-    spec, due, refused = at.spec, at.due, at.with_cause(refused)
-    leaving = {eviction.cluster for eviction in due}
-    part = None
-    if at.authority.places:
-        part = find_partial_replacement(at.binding, spec, leaving, at.clusters, at.now, last_resort)
-    if part is None:
-        return replace(place(at), held=held_for_place(spec, due, refused))
-    moved = [e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster)]
-    moving = {eviction.cluster for eviction in moved}
-    tasks = [task for task in tasks if task.from_cluster in moving]
-    outcome = _moved(at, _left(at, tasks, part.staying), part.result, tasks, moved)
-    return replace(outcome, held=held_for_place(spec, due, refused, part.staying))
+def _placed_in_part(at: Situation, refused: Unplaceable, upto: ClusterRank) -> PlacedPart:
+    """A place for as many replicas as find one, where not all that leave do; the others stay (S11)."""
+    spec, due = at.spec, at.due
+    all_stay: Mapping[str, int] = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in due}
+    part = at.authority.places and find_partial_replacement(at.binding, spec, all_stay, at.clusters, at.now, upto)
+    result, staying = part or (Placed((), ""), all_stay)
+    return PlacedPart(result, staying, held_for_place(spec, due, at.with_cause(refused), staying))
 
 
-def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed | Unplaceable:
-    """A place for what is missing in `left`; where it was tried in vain, or nothing is dispatched, only as
-    a last way out."""
-    if at.authority.refusal is not None:
-        return at.authority.refusal
-    find = partial(find_replacement, at.binding, left, at.clusters, at.now, last_resort=last_resort, trace=at.trace)
-    suspension = at.spec.suspension
-    on_clusters = suspension.dispatching_on_clusters if suspension is not None else None
-    avoided = {*at.failures.memory.tried, *(on_clusters.cluster_names if on_clusters is not None else ())}
-    result = find(avoided)
-    return result if isinstance(result, Placed) or not avoided else find()
+def _placed_with_gain(at: Situation, result: Placed) -> PlacedPart:
+    """The result for as many automatic evictions as it has new clusters; the others stay (S12).
 
-
-def _without_gain(at: Situation, result: Placed) -> tuple[Eviction, ...]:
-    """The automatic evictions for which `result` has no new place: as many as are more than its new clusters.
-
-    None of them where what stays and what is new would be no placement together (S2).
-    """
-    spec = at.spec
+    All leave where what stays and what is new would be no placement together (S2)."""
+    spec, alone = at.spec, PlacedPart(result, NOTHING, None)
     if spec.is_divided:
-        return ()
-    automatic = [eviction for eviction in at.due if is_automatic(eviction, at.clusters[eviction.cluster])]
+        return alone
     present = {target.name for target in spec.clusters}
     gained = sum(target.name not in present for target in result.clusters)
-    kept = tuple(automatic[gained:])
-    if not gained or not kept:
-        return kept
-    together = _together(spec, result, kept)
-    is_one_term = common_term(at.binding, (target.name for target in together), at.clusters) is not None
-    is_legal = is_one_term and is_spread(msgspec.structs.replace(spec, clusters=together), at.clusters)
-    return kept if is_legal else ()
+    automatic = [eviction for eviction in at.due if is_automatic(eviction, at.clusters[eviction.cluster])]
+    kept = automatic[gained:]
+    staying = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in kept}
+    beside = (target for target in spec.clusters if target.name in staying)
+    together = tuple(sorted((*result.clusters, *beside), key=lambda target: target.name))
+    if not kept or (gained and not _is_placement(at, together)):
+        return alone
+    return PlacedPart(replace(result, clusters=together), staying, held_without_gain(kept))
 
 
-def _together(spec: ResourceBindingSpec, result: Placed, kept: Sequence[Eviction]) -> tuple[TargetCluster, ...]:
-    """The result, and what stays in the clusters of `kept`."""
-    names = {eviction.cluster for eviction in kept}
-    staying = (target for target in spec.clusters if target.name in names)
-    return tuple(sorted((*result.clusters, *staying), key=lambda target: target.name))
+def _is_placement(at: Situation, targets: Targets) -> bool:
+    """Tells whether these targets lie in one affinity term, and are spread as the placement asks for."""
+    is_one_term = common_term(at.binding, (target.name for target in targets), at.clusters) is not None
+    return is_one_term and is_spread(msgspec.structs.replace(at.spec, clusters=targets), at.clusters)
 
 
-def _evict_with_gain(
-    at: Situation, kept: Sequence[Eviction], tasks: Sequence[GracefulEvictionTask], result: Placed
-) -> Outcome:
-    """Evicts what gets a new place, or what a person wants to go; the others of what is due are `kept` (S12)."""
-    held = held_without_gain(kept)
-    gaining = [eviction for eviction in at.due if eviction not in kept]
-    if not gaining:
-        return replace(place(at), held=held)
-    leaving = {eviction.cluster for eviction in gaining}
-    tasks = [task for task in tasks if task.from_cluster in leaving]
-    both = replace(result, clusters=_together(at.spec, result, kept))
-    return replace(_moved(at, _left(at, tasks), both, tasks, gaining), held=held)
+def _find(at: Situation, left: ResourceBindingSpec, upto: ClusterRank) -> Placed | Unplaceable:
+    """A place for what is missing in `left`, in clusters of these ranks."""
+    refusal = at.authority.refusal
+    return refusal or find_replacement(at.binding, left, at.clusters, at.now, at.ranks, upto, at.trace)
 
 
 def _moved(
@@ -264,8 +221,7 @@ def fail_over(at: Situation) -> Outcome:
     left = leave(spec, tasks)
     if not at.settings.graceful:
         left = _without_tasks(spec, left, tasks)
-    excluded = () if at.settings.exact_health else failures.unhealthy_clusters
-    result = at.authority.refusal or find_replacement(at.binding, left, at.clusters, at.now, excluded, trace=at.trace)
+    result = _find(at, left, ClusterRank.TAKES)
     evicted = tuple(Eviction(task.from_cluster) for task in tasks)
     if isinstance(result, Placed):
         return _moved(at, left, result, tasks, evicted)
@@ -303,15 +259,12 @@ def _find_next(
 ) -> tuple[ResourceBindingSpec, Placed | Unplaceable]:
     """A place for what does not serve in stalled targets; for all of them, where a part finds none beside what serves
     of them, as under a limit of one cluster: that stays until all is healthy elsewhere."""
-    stalled = at.stalled.targets
-    avoided = {*at.failures.memory.tried, *(target.cluster for target in stalled)}
-    find = partial(find_replacement, at.binding, fleet=at.clusters, now=at.now, excluded=avoided, trace=at.trace)
-    staying = {target.cluster: target.staying for target in stalled if target.staying}
+    staying = {target.cluster: target.staying for target in at.stalled.targets if target.staying}
     left = _left(at, tasks, staying)
-    result = find(left)
+    result = _find(at, left, ClusterRank.TAKES)
     if isinstance(result, Unplaceable) and staying:
         whole = _left(at, tasks)
-        if isinstance(again := find(whole), Placed):
+        if isinstance(again := _find(at, whole, ClusterRank.TAKES), Placed):
             return whole, again
     return left, result
 

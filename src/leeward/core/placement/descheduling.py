@@ -20,7 +20,7 @@ from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.copies.disruption import copies_of
 from leeward.core.copies.evidence import is_current
 from leeward.core.placement.authority import may_schedule
-from leeward.core.placement.replacement import place_anew
+from leeward.core.placement.replacement import first_of, most_of, place_anew
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.assignment import mode_of
@@ -61,11 +61,8 @@ def give_back(snapshot: Snapshot, unschedulable: Mapping[str, int]) -> Mapping[s
         for target in snapshot.binding.spec.clusters
         if target.name in missing and 0 < unschedulable.get(target.name, 0) <= target.replicas
     }
-    fits, too_many = 0, sum(most.values()) + 1
-    while too_many - fits > 1:
-        middle = (fits + too_many) // 2
-        fits, too_many = (middle, too_many) if _find_place(snapshot, _first(most, middle)) else (fits, middle)
-    return _first(most, fits)
+    found = most_of(sum(most.values()), lambda count: _find_place(snapshot, first_of(most, count)))
+    return found or {}
 
 
 def without_given_back(spec: ResourceBindingSpec, given_back: Mapping[str, int]) -> tuple[TargetCluster, ...]:
@@ -96,23 +93,14 @@ def _is_well(cluster: Cluster) -> bool:
     return cluster.is_ready and not cluster.is_being_deleted and not cluster.has_no_execute
 
 
-def _first(most: Mapping[str, int], count: int) -> Mapping[str, int]:
-    """Takes `count` of them, cluster by cluster."""
-    found: dict[str, int] = {}
-    for name, replicas in most.items():
-        if count > 0:
-            found[name] = min(count, replicas)
-            count -= found[name]
-    return found
-
-
-def _find_place(snapshot: Snapshot, given_back: Mapping[str, int]) -> bool:
-    """Tells whether the scheduler would place them elsewhere now."""
+def _find_place(snapshot: Snapshot, given_back: Mapping[str, int]) -> Mapping[str, int] | None:
+    """Replicas that are given back; None where the scheduler would not place them elsewhere now."""
     binding = snapshot.binding
     left = without_given_back(binding.spec, given_back)
     spec = msgspec.structs.replace(binding.spec, clusters=left)
     result = place_anew(binding, spec, snapshot.clusters, snapshot.now, exact=snapshot.settings.exact_health)
     if not isinstance(result, Placed):
-        return False
+        return None
     placed = {target.name: target.replicas for target in result.clusters}
-    return all(placed.get(target.name, 0) <= target.replicas for target in left if target.name in given_back)
+    stays = all(placed.get(target.name, 0) <= target.replicas for target in left if target.name in given_back)
+    return given_back if stays else None

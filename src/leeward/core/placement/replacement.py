@@ -1,82 +1,39 @@
-"""Replacements: the scheduling pipeline, asked on behalf of a failover where copies may go.
+"""Replacements: questions to the scheduler where copies may go, by the ranks of their clusters.
 
-    candidates                 the clusters that a copy would not have to leave again at once
     place_anew                 the question of a user's change, as Karmada's scheduler answers it
-    find_replacement           a place for all that leaves; what stays is pinned where it is
     find_partial_replacement   a place for as many replicas as find one; the others stay where they were
+    price_of, ways_to_spare    dead targets gain nothing, and give before a copy that is alive does
 
 Asks the scheduler and writes nothing; whether anything leaves is decided elsewhere. Holds: S2, S3, S11, C1, C2.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
-from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.flap_damping import is_held_down, tolerating_hold_down
-from leeward.core.eviction.due_evictions import decide_stay
-from leeward.core.placement.dead_targets import price_of, ways_to_spare
-from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
-from leeward.core.scheduling.affinity import is_in_any_term, is_in_term
-from leeward.core.scheduling.cluster_arrays import ClusterView
+from leeward.core.placement.ranks import (
+    NO_RANKS,
+    NOBODY_ALIVE,
+    ClusterRank,
+    RankedQuestion,
+    Ranks,
+    find_replacement,
+    is_copy_lost,
+)
+from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable
+from leeward.core.scheduling.affinity import is_in_any_term
 from leeward.core.scheduling.reschedule import is_unjoined
 from leeward.core.scheduling.selection import is_spread
-from leeward.core.scheduling.spread_fields import is_over_clusters
-from leeward.core.toleration import untolerated_taint
 
-NOBODY_ALIVE = Unplaceable("Error", "no cluster that is alive would hold a copy", {})
-
-
-@dataclass(frozen=True, slots=True)
-class PartialReplacement:
-    """A place for some of what leaves: the result with all clusters in it, and how many replicas stay in which."""
-
-    result: Placed
-    staying: Mapping[str, int]
-
-
-def candidates(
-    spec: ResourceBindingSpec, fleet: ClusterArrays, now: datetime, but: Collection[str] = ()
-) -> ClusterView:
-    """All clusters but these, and but those that a copy would have to leave again at once (C1)."""
-    tolerations = spec.tolerations
-    targets = {target.name for target in spec.clusters}
-
-    def leaves_at(cluster: Cluster) -> datetime | None:
-        taints = cluster.taints
-        tolerated = untolerated_taint(taints, tolerations) is None
-        return decide_stay(taints, tolerations, now).due if tolerated else None
-
-    return fleet.staying(encode(tolerations), leaves_at, now, targets, but)
-
-
-def find_replacement(
-    binding: Binding,
-    left: ResourceBindingSpec,
-    fleet: ClusterArrays,
-    now: datetime,
-    excluded: Collection[str] = (),
-    staying: Collection[str] = (),
-    last_resort: bool = False,
-    trace: Trace | None = None,
-) -> Placed | Unplaceable:
-    """A place for what is missing in `left`, on clusters that are alive and not `excluded`.
-
-    Targets that look dead, are excluded, or of which a part is leaving, keep what they have, unless the place is in an
-    affinity term that they are not in. Those of `staying` keep it in any case, and count for no group that a spread
-    constraint asks for. As a `last_resort` clusters that are held down will do. `trace` is told why.
-    """
-    result = _find_replacement(binding, left, fleet, now, excluded, staying, trace)
-    if last_resort and _would_fit_held_down(result, fleet):
-        return _find_replacement(binding, tolerating_hold_down(left), fleet, now, excluded, staying, trace)
-    return result
+Targets = tuple[TargetCluster, ...]
+Found = TypeVar("Found")
 
 
 def place_anew(
@@ -84,38 +41,72 @@ def place_anew(
     spec: ResourceBindingSpec,
     fleet: ClusterArrays,
     now: datetime,
-    tried: Collection[str] = (),
+    ranks: Ranks = NO_RANKS,
     trace: Trace | None = None,
     *,
     exact: bool = False,
 ) -> Placed | Unplaceable:
     """Scheduling that a change of the binding asks for, as Karmada answers it.
 
-    Nothing new goes to the `tried` clusters, nor to those that are held down, as long as it can go elsewhere. A
-    target of which a part is leaving is no candidate, and keeps the other part where the placement still names it. A
-    target that looks dead gains nothing, and gives before one that is alive, as long as there is such a placement; and
-    what is alive is not given up for dead targets alone, unless somebody asks for one anew. Not where it is to be
-    `exact` (S1).
+    A target may keep what it has and get more, whatever its rank, but where a part of it is leaving: it keeps the other
+    part where the placement still names it. A target that looks dead gains nothing, and gives before one that is alive,
+    as long as there is such a placement; and what is alive is not given up for dead targets alone, unless somebody asks
+    for one anew. Not where it is to be `exact` (S1).
     """
     told = len(trace.terms) if trace is not None else 0
-    leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
-    parts = tuple(
-        t for t in spec.clusters if spec.is_divided and t.name in leaving and is_in_any_term(spec, fleet.get(t.name))
-    )
+    targets, leaving = {t.name for t in spec.clusters}, {task.from_cluster for task in spec.graceful_eviction_tasks}
+    parted = (name for name in targets & leaving if spec.is_divided and is_in_any_term(spec, fleet.get(name)))
+    back = {name: rank for name, rank in ranks.items() if rank is ClusterRank.LEFT}
+    new, kept = {name: ranks[name] for name in ranks.keys() - targets}, dict.fromkeys(parted, ClusterRank.KEPT) | back
     around = not exact and _has_due(spec, fleet)
-    result = _place_beside(binding, spec, parts, fleet, now, tried, (), trace, around=around)
-    price = None if exact or isinstance(result, Unplaceable) else price_of(spec, result.clusters, fleet)
-    if price is None or isinstance(result, Unplaceable) or not price.is_due:
+    question = RankedQuestion(binding, fleet, now, trace=trace, fails_over=False, around=around)
+    result = question.ask(spec, new | kept)
+    if exact or isinstance(result, Unplaceable):
         return result
-    for kept, barred in ways_to_spare(spec, fleet, leaving):
+    price = price_of(spec, result.clusters, fleet)
+    if not price.gain and not (price.lose and price.stay):
+        return result
+    for way, of_dead in ways_to_spare(spec, fleet, leaving):
         again = Trace()
-        spared = _place_beside(binding, spec, (*parts, *kept), fleet, now, tried, barred, again, around=around)
-        if isinstance(spared, Placed) and _is_better(spec, spared, result, kept, fleet):
+        spared = replace(question, trace=again).ask(way, new | of_dead | kept)
+        if isinstance(spared, Placed) and _is_better(spec, spared, price, fleet):
             if trace is not None:
                 trace.terms[told:] = again.terms
             return spared
-    is_asked_for = not {target.name for target in result.clusters} <= {target.name for target in spec.clusters}
-    return NOBODY_ALIVE if price.takes_all and not is_asked_for else result
+    is_asked_for = not {target.name for target in result.clusters} <= targets
+    return NOBODY_ALIVE if price.lose and price.dies and not is_asked_for else result
+
+
+def _has_due(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> bool:
+    """Tells whether copies are due: a target has left the fleet, or replicas have none."""
+    there = [target for target in spec.clusters if not is_unjoined(fleet.get(target.name))]
+    is_missing = spec.is_divided and sum(target.replicas for target in there) < spec.replicas
+    return is_missing or len(there) < max(1, len(spec.clusters))
+
+
+def find_partial_replacement(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    leaving: Collection[str],
+    fleet: ClusterArrays,
+    now: datetime,
+    upto: ClusterRank = ClusterRank.TRIED,
+) -> tuple[Placed, Mapping[str, int]] | None:
+    """A place for as many replicas of `leaving` as find one, where there is none for all, and how many stay in which.
+
+    They stay in clusters that are alive first, where they are of use. None where no replica finds a place.
+    """
+    there = sorted(spec.clusters, key=lambda target: (is_copy_lost(fleet.get(target.name)), target.name))
+    counts = {target.name: target.replicas for target in there if target.name in leaving}
+    total, own = sum(counts.values()), dict.fromkeys(leaving, ClusterRank.OWN)
+
+    def find(moved: int) -> tuple[Placed, Mapping[str, int]] | None:
+        staying = first_of(counts, total - moved)
+        kept = with_counts(spec, dict.fromkeys(leaving, 0) | staying)
+        result = find_replacement(binding, kept, fleet, now, own, upto)
+        return (result, staying) if isinstance(result, Placed) else None
+
+    return most_of(total - 1, find) if spec.is_divided else None
 
 
 def resized_between_terms(
@@ -128,179 +119,94 @@ def resized_between_terms(
     surplus = sum(target.replicas for target in spec.clusters) - spec.replicas
     if surplus <= 0:
         return find_replacement(binding, spec, fleet, now)
-    kept: dict[str, int] = {}
-    for target in sorted(
-        spec.clusters, key=lambda target: (target.name not in returned, -target.replicas, target.name)
-    ):
-        taken = min(surplus, target.replicas)
-        surplus, kept[target.name] = surplus - taken, target.replicas - taken
-    left = (msgspec.structs.replace(target, replicas=kept[target.name]) for target in spec.clusters)
-    clusters = tuple(target for target in left if target.replicas)
-    return Placed(clusters, binding.status.scheduler_observing_affinity_name)
+    there = sorted(spec.clusters, key=lambda target: (target.name not in returned, -target.replicas, target.name))
+    taken = first_of({target.name: target.replicas for target in there}, surplus)
+    left = with_counts(spec, {target.name: target.replicas - taken.get(target.name, 0) for target in there})
+    return Placed(left.clusters, binding.status.scheduler_observing_affinity_name)
 
 
-def _is_better(
-    spec: ResourceBindingSpec, spared: Placed, result: Placed, kept: tuple[TargetCluster, ...], fleet: ClusterArrays
-) -> bool:
-    """Tells whether what spares the living is a placement as the policy asks for, and spares any."""
-    prices = [price_of(spec, each.clusters, fleet) for each in (spared, result)]
-    return (
-        prices[0].is_less_than(prices[1])
-        and is_spread(msgspec.structs.replace(spec, clusters=spared.clusters), fleet)
-        and all(is_in_term(spec, spared.affinity_name, fleet.get(target.name)) for target in kept)
+class Price(NamedTuple):
+    """Price of a result: replicas that clusters which look dead `gain`, and those that clusters which are alive `lose`.
+    It `dies` where no cluster that is alive has any of it. So many `stay` in dead clusters. Of copies that are not
+    divided each counts as one."""
+
+    gain: int
+    lose: int
+    dies: bool
+    stay: int
+
+
+def price_of(spec: ResourceBindingSpec, result: Targets, fleet: Mapping[str, Cluster]) -> Price:
+    before, after = _counts(spec, spec.clusters), _counts(spec, result)
+    names = before | after
+    lost = {name for name in names if is_copy_lost(fleet.get(name))}
+    alive, dead = names.keys() - lost, {name for name in lost if not is_unjoined(fleet.get(name))}
+    return Price(
+        gain=sum(max(0, after[name] - before[name]) for name in dead),
+        lose=sum(max(0, before[name] - after[name]) for name in alive),
+        dies=not any(after[name] for name in alive),
+        stay=sum(after[name] for name in dead),
     )
 
 
-def _has_due(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> bool:
-    """Tells whether copies are due: a target has left the fleet, or replicas have none."""
-    there = [target for target in spec.clusters if not is_unjoined(fleet.get(target.name))]
-    is_missing = spec.is_divided and sum(target.replicas for target in there) < spec.replicas
-    return is_missing or len(there) < max(1, len(spec.clusters))
+def _is_better(spec: ResourceBindingSpec, spared: Placed, price: Price, fleet: ClusterArrays) -> bool:
+    """Tells whether a result that spares the living is a placement as the policy asks for, and costs less."""
+    own, other = price_of(spec, spared.clusters, fleet)[:3], price[:3]
+    is_less = own != other and all(here <= there for here, there in zip(own, other, strict=True))
+    return is_less and is_spread(msgspec.structs.replace(spec, clusters=spared.clusters), fleet)
 
 
-def _place_beside(
-    binding: Binding,
-    spec: ResourceBindingSpec,
-    pinned: tuple[TargetCluster, ...],
-    fleet: ClusterArrays,
-    now: datetime,
-    avoided: Collection[str],
-    barred: Collection[str],
-    trace: Trace | None,
-    *,
-    around: bool = False,
-) -> Placed | Unplaceable:
-    """A place for what the `pinned` targets do not have; they keep what they have. `around`: in any affinity term.
+def ways_to_spare(
+    spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], leaving: Collection[str]
+) -> Iterator[tuple[ResourceBindingSpec, dict[str, ClusterRank]]]:
+    """Questions to ask instead, in their order, with the ranks of dead clusters.
 
-    Clusters that are `barred` get none of it; those that are `avoided`, and no targets, only where no other takes it.
+    Of what is divided dead targets keep as many replicas as are wanted beyond those that are alive or `leaving`, or
+    none. Copies that are not divided stay in dead clusters, or else are nowhere there.
     """
-    held = sum(target.replicas for target in pinned)
-    if pinned and held == spec.replicas:
-        in_order = tuple(sorted(pinned, key=lambda target: target.name))
-        return Placed(in_order, binding.status.scheduler_observing_affinity_name)
-    asked = spec if held > spec.replicas else _without_pinned(spec, pinned, ())
-    but, never = set(avoided) - {target.name for target in spec.clusters}, set(barred)
-    find = partial(schedule, status=binding.status, trace=trace, around=around)
-    result = find(asked, clusters=candidates(spec, fleet, now, but | never))
-    if but and isinstance(result, Unplaceable):
-        result = find(asked, clusters=candidates(spec, fleet, now, never))
-    if _would_fit_held_down(result, fleet):
-        result = find(tolerating_hold_down(asked), clusters=candidates(spec, fleet, now, never))
-    if isinstance(result, Unplaceable) or asked is spec:
-        return result
-    return replace(result, clusters=tuple(sorted((*result.clusters, *pinned), key=lambda target: target.name)))
+    dead = {name for name, cluster in fleet.items() if _is_dead(cluster)}
+    never = dict.fromkeys(dead, ClusterRank.NEVER)
+    there = {t.name: t.replicas for t in spec.clusters if not is_unjoined(fleet.get(t.name))}
+    if spec.is_divided:
+        of_dead = {name: there[name] for name in sorted(there) if name in dead.difference(leaving)}
+        kept = first_of(of_dead, spec.replicas - sum(there.values()) + sum(of_dead.values()))
+        yield with_counts(spec, kept), {**never, **dict.fromkeys(kept, ClusterRank.KEPT)}
+    else:
+        yield spec, {name: rank for name, rank in never.items() if name not in there}
+    yield spec, never
 
 
-def _would_fit_held_down(result: Placed | Unplaceable, fleet: Mapping[str, Cluster]) -> bool:
-    """Tells whether nothing was found, and clusters that are held down were not considered."""
-    return isinstance(result, Unplaceable) and any(is_held_down(fleet[name]) for name in result.rejected)
-
-
-def _find_replacement(
-    binding: Binding,
-    left: ResourceBindingSpec,
-    fleet: ClusterArrays,
-    now: datetime,
-    excluded: Collection[str],
-    staying: Collection[str],
-    trace: Trace | None,
-) -> Placed | Unplaceable:
-    kept = {*excluded, *staying}
-    parted = {task.from_cluster for task in left.graceful_eviction_tasks if left.is_divided}
-    pinned = tuple(t for t in left.clusters if t.name in kept | parted or is_copy_lost(fleet.get(t.name)))
-    asked, barred = _without_pinned(left, pinned, staying), {*kept, *(target.name for target in pinned)}
-    if left.is_divided and not asked.is_divided:
-        return NOBODY_ALIVE
-    result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
-    while isinstance(result, Placed) and (lost := _lost_among(result, fleet)):
-        barred |= lost
-        result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
-    if isinstance(result, Unplaceable):
-        return result
-    rest = (target.name for target in pinned if target.name not in staying)
-    outside = {name for name in rest if not is_in_term(left, result.affinity_name, fleet.get(name))}
-    if outside:
-        inside = tuple(target for target in left.clusters if target.name not in outside)
-        left = msgspec.structs.replace(left, clusters=inside)
-        return _find_replacement(binding, left, fleet, now, {*excluded, *outside}, staying, trace)
-    placed = tuple(sorted((*result.clusters, *pinned), key=lambda target: target.name))
-    return replace(result, clusters=placed) if result.clusters else NOBODY_ALIVE
-
-
-def _lost_among(result: Placed, fleet: Mapping[str, Cluster]) -> set[str]:
-    """The clusters of a result that look dead, but are not tainted yet: the taint is another controller's write."""
-    return {target.name for target in result.clusters if is_copy_lost(fleet.get(target.name))}
-
-
-def find_partial_replacement(
-    binding: Binding,
-    spec: ResourceBindingSpec,
-    leaving: Collection[str],
-    fleet: ClusterArrays,
-    now: datetime,
-    last_resort: bool = False,
-) -> PartialReplacement | None:
-    """A place for as many replicas of `leaving` as find one, where there is none for all; None when there is for none.
-
-    How many that are is found by halving: a question for each bit of their number.
-    """
-    total = sum(target.replicas for target in spec.clusters if target.name in leaving)
-    found: PartialReplacement | None = None
-    fits, too_many = 0, total
-    while spec.is_divided and too_many - fits > 1:
-        moved = (fits + too_many) // 2
-        staying = _stay(spec, leaving, fleet, total - moved)
-        kept = _keeping(spec, leaving, staying)
-        result = find_replacement(binding, kept, fleet, now, staying=leaving, last_resort=last_resort)
-        if isinstance(result, Placed):
-            found, fits = PartialReplacement(result, staying), moved
+def most_of(count: int, find: Callable[[int], Found | None]) -> Found | None:
+    """Finds as many of `count` as can be found, by halving: a question for each bit of their number."""
+    found, fits, too_many = None, 0, count + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if (outcome := find(middle)) is None:
+            too_many = middle
         else:
-            too_many = moved
+            found, fits = outcome, middle
     return found
 
 
-def _stay(
-    spec: ResourceBindingSpec, leaving: Collection[str], fleet: Mapping[str, Cluster], count: int
-) -> Mapping[str, int]:
-    """Places in which `count` replicas stay: in clusters that are alive first, where they are of use."""
-    staying: dict[str, int] = {}
-    targets = (target for target in spec.clusters if target.name in leaving)
-    for target in sorted(targets, key=lambda target: (is_copy_lost(fleet.get(target.name)), target.name)):
-        staying[target.name] = min(count, target.replicas)
-        count -= staying[target.name]
-    return {name: replicas for name, replicas in staying.items() if replicas}
+def first_of(counts: Mapping[str, int], count: int) -> dict[str, int]:
+    """Takes `count` of these replicas, cluster by cluster."""
+    found: dict[str, int] = {}
+    for name, replicas in counts.items():
+        if taken := max(0, min(count, replicas)):
+            found[name] = taken
+            count -= taken
+    return found
 
 
-def _keeping(spec: ResourceBindingSpec, leaving: Collection[str], staying: Mapping[str, int]) -> ResourceBindingSpec:
-    counts = ((t, staying.get(t.name) if t.name in leaving else t.replicas) for t in spec.clusters)
-    kept = tuple(msgspec.structs.replace(target, replicas=count) for target, count in counts if count)
-    return msgspec.structs.replace(spec, clusters=kept)
+def with_counts(spec: ResourceBindingSpec, counts: Mapping[str, int]) -> ResourceBindingSpec:
+    """The spec with so many replicas in these targets; a target of none is left out."""
+    targets = (msgspec.structs.replace(t, replicas=counts.get(t.name, t.replicas)) for t in spec.clusters)
+    return msgspec.structs.replace(spec, clusters=tuple(target for target in targets if target.replicas))
 
 
-def _without_pinned(
-    spec: ResourceBindingSpec, pinned: tuple[TargetCluster, ...], staying: Collection[str]
-) -> ResourceBindingSpec:
-    """The part that is left to place: neither these replicas, nor these groups of a constraint on clusters."""
-    if not pinned:
-        return spec
-    names = {target.name for target in pinned}
-    held = sum(target.replicas for target in pinned)
-    placement = spec.placement or Placement()
-    groups = len(names.difference(staying))
-    constraints = tuple(
-        msgspec.structs.replace(c, min_groups=max(1, c.min_groups - groups), max_groups=c.max_groups - len(pinned))
-        if is_over_clusters(c)
-        else c
-        for c in placement.spread_constraints
-    )
-    return msgspec.structs.replace(
-        spec,
-        clusters=tuple(target for target in spec.clusters if target.name not in names),
-        replicas=max(0, spec.replicas - held) if spec.is_divided else spec.replicas,
-        placement=msgspec.structs.replace(placement, spread_constraints=constraints),
-    )
+def _counts(spec: ResourceBindingSpec, targets: Targets) -> Counter[str]:
+    return Counter({target.name: target.replicas if spec.is_divided else 1 for target in targets})
 
 
-def is_copy_lost(cluster: Cluster | None) -> bool:
-    """Tells whether a copy in the cluster counts as lost: the cluster looks dead, or leaves the fleet."""
-    return cluster is None or is_unjoined(cluster) or looks_dead(cluster)
+def _is_dead(cluster: Cluster | None) -> bool:
+    return cluster is not None and not is_unjoined(cluster) and looks_dead(cluster)

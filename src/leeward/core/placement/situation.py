@@ -49,6 +49,7 @@ from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.eviction.withdrawal import Returns
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.cause import with_cause
+from leeward.core.placement.ranks import NO_RANKS, ClusterRank, Ranks
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
 from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
 from leeward.core.scheduling.cached_property import CachedProperty
@@ -71,19 +72,19 @@ class Situation:
     own: Binding | None = None
     unplaceable: Unplaceable | None = None
 
-    @property
+    @CachedProperty
     def binding(self) -> Binding:
         return self.snapshot.binding
 
-    @property
+    @CachedProperty
     def clusters(self) -> ClusterArrays:
         return self.snapshot.clusters
 
-    @property
+    @CachedProperty
     def settings(self) -> PlacementSettings:
         return self.snapshot.settings
 
-    @property
+    @CachedProperty
     def now(self) -> datetime:
         return self.snapshot.now
 
@@ -203,9 +204,10 @@ class Situation:
     def well_again(self) -> frozenset[str]:
         """Clusters that are being left, and may take a changed placement where no others do."""
         at = self.snapshot
-        if not self.authority.withdraws or at.brake or not placement_changed(at.binding):
+        leaving = {task.from_cluster for task in self.spec.graceful_eviction_tasks}
+        if not leaving or not self.authority.withdraws or at.brake or not placement_changed(at.binding):
             return frozenset()
-        return self.returns.well_again() & {task.from_cluster for task in self.spec.graceful_eviction_tasks}
+        return self.returns.well_again() & leaving
 
     @CachedProperty
     def memory(self) -> BindingMemory:
@@ -236,6 +238,17 @@ class Situation:
             return StalledTargets()
         grace = at.settings.graceful_seconds
         return find_stalled(kept, self.copies, at.now, grace, at.attention, awaited, self.memory.released_at)
+
+    @CachedProperty
+    def ranks(self) -> Ranks:
+        """Ranks of the clusters that come after others in a failover: where the release was in vain, or nothing is
+        dispatched. By Karmada's rules all come first."""
+        if self.settings.exact_health:
+            return NO_RANKS
+        suspended = self.spec.suspension and self.spec.suspension.dispatching_on_clusters
+        stalled = (target.cluster for target in self.stalled.targets)
+        names = (*self.failures.memory.in_vain, *stalled, *(suspended.cluster_names if suspended else ()))
+        return dict.fromkeys(names, ClusterRank.TRIED)
 
     @property
     def is_between_terms(self) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 from leeward.api.policy import Placement
 from leeward.core.eviction.failback import Failback, may_return, trusted_at
 from leeward.core.eviction.original_placement import OriginalPlacement, goal_of
-from leeward.core.placement.replacement import candidates
+from leeward.core.placement.ranks import candidates
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, schedule
 from leeward.core.scheduling.affinity import affinity_names, common_term, is_in_term

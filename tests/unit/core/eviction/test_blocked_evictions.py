@@ -83,16 +83,16 @@ def test_an_eviction_is_automatic_when_no_person_has_asked_for_it_and_the_brake_
 @pytest.mark.parametrize(
     ("spec", "staying", "message"),
     [
-        (SHARES, None, f"7 replicas stay, not evicted from {LISTED}"),
+        (SHARES, {"m1": 2, "m2": 5}, f"7 replicas stay, not evicted from {LISTED}"),
         (SHARES, {"m1": 2}, "2 replicas stay, not evicted from m1 (cluster.karmada.io/not-ready:NoExecute)"),
         (SHARES, {"m1": 1}, "1 replica stays, not evicted from m1 (cluster.karmada.io/not-ready:NoExecute)"),
         (SHARES, {"m1": 2, "m2": 3}, f"5 replicas stay, not evicted from {LISTED}"),
-        (COPIES, None, f"not evicted from {LISTED}"),
+        (COPIES, {"m1": 7, "m2": 7}, f"not evicted from {LISTED}"),
     ],
     ids=["all of it", "a part in one", "one", "parts in both", "whole copies"],
 )
 def test_s11_what_finds_no_place_says_how_much_of_it_stays_where(
-    spec: ResourceBindingSpec, staying: dict[str, int] | None, message: str
+    spec: ResourceBindingSpec, staying: dict[str, int], message: str
 ) -> None:
     reason, told = said(held_for_place(spec, (M1, M2), Unplaceable("FitError", "0/3 clusters fit", {}), staying))
     assert (reason, told) == ("NoPlaceToGo", f"{message}, because there is no place to go: 0/3 clusters fit")

@@ -199,7 +199,9 @@ def test_a_changed_placement_that_finds_no_place_with_what_is_well_again_ends_no
         refused = place(each)
         assert isinstance(refused.result, Unplaceable)
         assert left(refused) == {"a": 3, "b": 1}
-    assert once.trace == twice.trace, "why it has no place is told once"
+    assert once.trace is not None
+    assert twice.trace is not None
+    assert len(twice.trace.terms) == len(once.trace.terms) + 1, "each question is told"
 
 
 # evict
@@ -246,7 +248,8 @@ def test_what_was_tried_in_vain_is_asked_when_no_other_takes_it() -> None:
     assert kept(evicted(bound, lost("a"), dead("a"), B, tried=("b",))) == {"b": 2}
     shaky = cluster("c", taints=SHAKY.spec.taints)
     assert kept(evicted(bound, lost("a"), dead("a"), B, shaky, tried=("b",))) == {"b": 2}
-    assert kept(evicted(bound, lost("a"), dead("a"), B, shaky, seconds=1_800, tried=("b",))) == {"c": 2}
+    assert kept(evicted(bound, lost("a"), dead("a"), B, shaky, seconds=1_800, tried=("b",))) == {"b": 2}
+    assert kept(evicted(bound, lost("a"), dead("a"), shaky, seconds=1_800, tried=("b",))) == {"c": 2}
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,9 @@ from leeward.api.policy import ClusterAffinityTerm, Placement, ReplicaScheduling
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.placement import Snapshot, decide
+from leeward.core.placement.ranks import ClusterRank, candidates, find_replacement, is_copy_lost
 from leeward.core.placement.replacement import (
-    candidates,
     find_partial_replacement,
-    find_replacement,
-    is_copy_lost,
     place_anew,
 )
 from leeward.core.scheduling import Placed, Trace, Unplaceable
@@ -90,6 +88,7 @@ def test_arrays_tell_bindings_apart_that_tolerate_different_things() -> None:
 
 
 SHARES = divided({"a": 1, "b": 1, "c": 1})
+SUSPECTED = {"b": ClusterRank.KEPT}
 
 
 def of(placement: Placement, replicas: int, *tasks: GracefulEvictionTask, **held: int) -> ResourceBinding:
@@ -97,7 +96,7 @@ def of(placement: Placement, replicas: int, *tasks: GracefulEvictionTask, **held
 
 
 def anew(bound: ResourceBinding, *clusters: Cluster, tried: tuple[str, ...] = ()) -> Placed | Unplaceable:
-    return place_anew(bound, bound.spec, fleet(*clusters), at(10), tried)
+    return place_anew(bound, bound.spec, fleet(*clusters), at(10), dict.fromkeys(tried, ClusterRank.TRIED))
 
 
 FADING = cluster("z", taints=LOST.spec.taints)
@@ -175,8 +174,8 @@ def place_of(bound: ResourceBinding, *clusters: Cluster, **how: Any) -> Placed |
 def test_c1_a_failover_goes_to_what_is_held_down_only_as_a_last_resort() -> None:
     left = of(SHARES, 3, leaving("a", 3))
     assert isinstance(place_of(left, dead("a"), held_down("b")), Unplaceable)
-    assert found(place_of(left, dead("a"), held_down("b"), FADING, last_resort=True)) == {"b": 3}
-    assert found(place_of(left, dead("a"), held_down("b"), C, last_resort=True)) == {"c": 3}
+    assert found(place_of(left, dead("a"), held_down("b"), FADING, upto=ClusterRank.HELD_DOWN)) == {"b": 3}
+    assert found(place_of(left, dead("a"), held_down("b"), C, upto=ClusterRank.HELD_DOWN)) == {"c": 3}
 
 
 @pytest.mark.parametrize(
@@ -184,11 +183,11 @@ def test_c1_a_failover_goes_to_what_is_held_down_only_as_a_last_resort() -> None
     [
         (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), B, C), {}, {"b": 3, "c": 3}),
         (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), dead("b"), C), {}, {"b": 2, "c": 4}),
-        (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), B, C), {"excluded": ("b",)}, {"b": 2, "c": 4}),
+        (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), B, C), {"ranks": SUSPECTED}, {"b": 2, "c": 4}),
         (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), C), {}, {"b": 2, "c": 4}),
         (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), deleted(B), C), {}, {"b": 2, "c": 4}),
         (of(SHARES, 6, leaving("a", 2), b=4), (dead("a"), dead("b"), dead("c")), {}, None),
-        (of(SHARES, 6, leaving("a", 2), b=4), (dead("a"), B), {"excluded": ("b",)}, None),
+        (of(SHARES, 6, leaving("a", 2), b=4), (dead("a"), B), {"ranks": SUSPECTED}, None),
         (of(SHARES, 3, leaving("a", 3)), (dead("a"), cluster("b", ready="False"), C), {}, {"c": 3}),
         (of(SHARES, 3, leaving("a", 3)), (dead("a"), cluster("b", ready="False")), {}, None),
     ],
@@ -276,8 +275,8 @@ UNSEEN = cluster("a", ready="False")
         (of(in_terms(duplicated(), "ab", "acd"), 2, a=2), {}, {"a": 2, "c": 2, "d": 2}),
         (of(in_terms(duplicated(), "ab", "cde"), 2, a=2, e=2), {}, {"c": 2, "d": 2, "e": 2}),
         (of(in_terms(SHARES, "ab", "cd"), 4, a=2), {}, {"c": 4}),
-        (of(in_terms(SHARES, "ab", "cd"), 4, a=2), {"staying": ("a",)}, {"a": 2, "c": 2}),
-        (of(in_terms(duplicated(), "ab", "cd"), 2, a=2), {"excluded": ("c",)}, {"d": 2}),
+        (of(in_terms(SHARES, "ab", "cd"), 4, a=2), {"ranks": {"a": ClusterRank.OWN}}, {"a": 2, "c": 2}),
+        (of(in_terms(duplicated(), "ab", "cd"), 2, a=2), {"ranks": {"c": ClusterRank.KEPT}}, {"d": 2}),
     ],
     ids=["a copy", "it is in both", "another is in the second", "a share", "what stays in any case", "not everywhere"],
 )
@@ -297,10 +296,12 @@ def told(bound: ResourceBinding, *clusters: Cluster, is_anew: bool = False, **ho
 
 def test_each_question_that_is_asked_is_told() -> None:
     one = duplicated("a", "b", groups=1)
-    assert len(told(of(one, 1), A, FADING, is_anew=True, tried=("a",))) == 2, "where it was tried in vain, too"
+    assert len(told(of(one, 1), A, FADING, is_anew=True, ranks={"a": ClusterRank.TRIED})) == 2, (
+        "where it was tried in vain, too"
+    )
     assert len(told(of(one, 1), held_down("a"), dead("b"), is_anew=True)) == 2, "what is held down, too"
     lost = of(SHARES, 3, leaving("a", 3))
-    assert len(told(lost, dead("a"), held_down("b"), last_resort=True)) == 2
+    assert len(told(lost, dead("a"), held_down("b"), upto=ClusterRank.HELD_DOWN)) == 2
     assert len(told(lost, dead("a"), cluster("b", ready="False"), C)) == 2, "one turned out to look dead"
     assert len(told(of(in_terms(duplicated(), "ab", "cd"), 2, a=2), UNSEEN, dead("b"), C, cluster("d"))) == 4
 
@@ -348,7 +349,7 @@ def test_s2_what_keeps_its_place_counts_for_the_groups_unless_it_is_to_leave(
     """`b` is dead and keeps its copy."""
     left = of(constrained(least, most), 1, leaving("a"), b=1)
     clusters = (dead("a"), cluster("b", ready="False"), C, cluster("d"))
-    assert found(place_of(left, *clusters, staying=staying)) == expected
+    assert found(place_of(left, *clusters, ranks=dict.fromkeys(staying, ClusterRank.OWN))) == expected
 
 
 @pytest.mark.parametrize(
@@ -395,9 +396,11 @@ def test_a_copy_counts_as_lost_where_its_cluster_is_or_goes(there: Cluster | Non
     assert (is_copy_lost(there), is_unjoined(there)) == (died, goes)
 
 
-def part_of(bound: ResourceBinding, gone: tuple[str, ...], *clusters: Cluster, **how: bool) -> tuple[object, object]:
+def part_of(
+    bound: ResourceBinding, gone: tuple[str, ...], *clusters: Cluster, **how: ClusterRank
+) -> tuple[object, object]:
     part = find_partial_replacement(bound, bound.spec, gone, fleet(*clusters), at(10), **how)
-    return (None, None) if part is None else (found(part.result), dict(part.staying))
+    return (None, None) if part is None else (found(part[0]), dict(part[1]))
 
 
 @pytest.mark.parametrize("room", range(7))
@@ -423,4 +426,4 @@ def test_a_part_goes_to_what_is_held_down_only_as_a_last_resort() -> None:
     bound = spread(DYNAMIC, {"a": 5})
     shaky = roomy(held_down("b"), 2)
     assert part_of(bound, ("a",), dead("a"), shaky) == (None, None)
-    assert part_of(bound, ("a",), dead("a"), shaky, last_resort=True) == ({"a": 3, "b": 2}, {"a": 3})
+    assert part_of(bound, ("a",), dead("a"), shaky, upto=ClusterRank.HELD_DOWN) == ({"a": 3, "b": 2}, {"a": 3})

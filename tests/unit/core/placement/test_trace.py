@@ -10,7 +10,8 @@ from leeward.api.names import FLAPPING_TAINT
 from leeward.api.policy import ClusterAffinityTerm
 from leeward.api.work import ResourceBinding, ResourceBindingSpec, TargetCluster
 from leeward.core.placement import Snapshot, decide
-from leeward.core.placement.replacement import find_replacement, place_anew
+from leeward.core.placement.ranks import ClusterRank, find_replacement
+from leeward.core.placement.replacement import place_anew
 from leeward.core.scheduling import Placed, Trace
 from leeward.planning import Fleet
 from leeward.planning.fleet import placement_fleet
@@ -70,7 +71,7 @@ def test_a_replacement_that_is_asked_for_again_is_told_as_well(
     bound: ResourceBinding, left: ResourceBindingSpec, clusters: Fleet, selected: str
 ) -> None:
     trace = Trace()
-    result = find_replacement(bound, left, clusters, at(0), last_resort=True, trace=trace)
+    result = find_replacement(bound, left, clusters, at(0), upto=ClusterRank.HELD_DOWN, trace=trace)
     assert isinstance(result, Placed)
     assert trace.terms[-1].selected == (selected,)
 
@@ -92,7 +93,9 @@ def test_what_goes_to_another_term_is_told_with_what_was_thought_to_stay() -> No
 @pytest.mark.parametrize(("there", "tried"), [(HELD_DOWN, ()), (cluster("b"), ("b",))])
 def test_a_place_that_is_asked_for_again_is_told_as_well(there: Cluster, tried: tuple[str, ...]) -> None:
     trace = Trace()
-    assert isinstance(place_anew(AWAY, NOWHERE, fleet(there), at(0), tried, trace), Placed)
+    assert isinstance(
+        place_anew(AWAY, NOWHERE, fleet(there), at(0), dict.fromkeys(tried, ClusterRank.TRIED), trace), Placed
+    )
     assert trace.terms[-1].selected == ("b",)
 
 

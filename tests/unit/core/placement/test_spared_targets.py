@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from leeward.api.policy import Placement
-from leeward.core.placement.dead_targets import Price, price_of, ways_to_spare
-from leeward.core.placement.replacement import place_anew
+from leeward.core.placement.ranks import ClusterRank
+from leeward.core.placement.replacement import Price, place_anew, price_of, ways_to_spare
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.unit.core.eviction.test_withdrawal import leaving
@@ -20,14 +20,14 @@ COPIES = duplicated("a", "b", "c")
 @pytest.mark.parametrize(
     ("placement", "before", "after", "price"),
     [
-        (SHARES, {"a": 2, "b": 2}, {"a": 4}, Price(gain=2, lose=2, stay=4, lives=False)),
-        (SHARES, {"a": 2, "b": 2}, {"a": 2, "b": 1}, Price(gain=0, lose=1, stay=2)),
-        (SHARES, {"a": 2, "b": 2}, {"b": 1}, Price(gain=0, lose=1, stay=0)),
-        (SHARES, {"a": 2, "b": 2}, {"a": 1, "b": 3}, Price(gain=0, lose=0, stay=1)),
-        (SHARES, {"a": 2, "d": 2}, {"a": 2, "c": 2}, Price(gain=0, lose=0, stay=2)),
-        (SHARES, {"a": 2, "e": 2}, {"a": 2, "c": 2}, Price(gain=0, lose=0, stay=2)),
-        (SHARES, {"a": 0, "b": 2}, {"b": 2}, Price(gain=0, lose=0, stay=0)),
-        (COPIES, {"b": 5, "c": 5}, {"a": 3, "b": 3}, Price(gain=1, lose=1, stay=1)),
+        (SHARES, {"a": 2, "b": 2}, {"a": 4}, Price(gain=2, lose=2, dies=True, stay=4)),
+        (SHARES, {"a": 2, "b": 2}, {"a": 2, "b": 1}, Price(gain=0, lose=1, dies=False, stay=2)),
+        (SHARES, {"a": 2, "b": 2}, {"b": 1}, Price(gain=0, lose=1, dies=False, stay=0)),
+        (SHARES, {"a": 2, "b": 2}, {"a": 1, "b": 3}, Price(gain=0, lose=0, dies=False, stay=1)),
+        (SHARES, {"a": 2, "d": 2}, {"a": 2, "c": 2}, Price(gain=0, lose=0, dies=False, stay=2)),
+        (SHARES, {"a": 2, "e": 2}, {"a": 2, "c": 2}, Price(gain=0, lose=0, dies=False, stay=2)),
+        (SHARES, {"a": 0, "b": 2}, {"b": 2}, Price(gain=0, lose=0, dies=False, stay=0)),
+        (COPIES, {"b": 5, "c": 5}, {"a": 3, "b": 3}, Price(gain=1, lose=1, dies=False, stay=1)),
     ],
     ids=["all", "one", "none is dead", "the dead one gives", "unjoining", "gone", "of none", "copies"],
 )
@@ -36,17 +36,6 @@ def test_the_price_is_what_the_dead_gain_and_the_living_lose(
 ) -> None:
     spec = binding(placement, 4, targets(**before)).spec
     assert price_of(spec, targets(**after), fleet(LOST, B, C, leaving(cluster("d")))) == price
-    assert price.is_due is (price.gain > 0 or (price.lose > 0 and price.stay > 0))
-
-
-def test_a_price_is_less_where_nobody_pays_more_and_somebody_less() -> None:
-    assert Price(0, 1, 9).is_less_than(Price(1, 1, 0))
-    assert Price(1, 0, 0).is_less_than(Price(1, 1, 0))
-    assert not Price(1, 1, 0).is_less_than(Price(1, 1, 5))
-    assert not Price(0, 2, 0).is_less_than(Price(1, 1, 0))
-    assert not Price(2, 0, 0).is_less_than(Price(1, 1, 0))
-    assert Price(0, 1, 0).is_less_than(Price(0, 1, 1, lives=False))
-    assert not Price(0, 1, 0, lives=False).is_less_than(Price(0, 2, 0))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +55,10 @@ def test_of_what_is_divided_the_dead_keep_what_is_wanted_beyond_the_living(
 ) -> None:
     spec = binding(SHARES, replicas, targets(**before)).spec
     there = fleet(LOST, B, C, leaving(cluster("d")), dead("e"))
-    assert list(ways_to_spare(spec, there, pinned)) == [(targets(**kept), {"a", "e"}), ((), {"a", "e"})]
+    (first, ranks), (second, never) = ways_to_spare(spec, there, pinned)
+    assert {each.name: each.replicas for each in first.clusters if ranks.get(each.name) is ClusterRank.KEPT} == kept
+    assert {name for name, rank in ranks.items() if rank is ClusterRank.NEVER} == {"a", "e"} - kept.keys()
+    assert (second, never) == (spec, {"a": ClusterRank.NEVER, "e": ClusterRank.NEVER})
 
 
 @pytest.mark.parametrize("placement", [divided({"a": 1}), duplicated("a")], ids=["divided", "copies"])
@@ -83,7 +75,8 @@ def test_s1_what_is_alive_is_not_given_up_for_dead_targets_alone(placement: Plac
 
 def test_copies_leave_a_dead_cluster_last() -> None:
     spec = binding(COPIES, 2, targets(a=2, b=2)).spec
-    assert list(ways_to_spare(spec, fleet(LOST, B, dead("c")), ())) == [((), {"c"}), ((), {"a", "c"})]
+    never = {"a": ClusterRank.NEVER, "c": ClusterRank.NEVER}
+    assert list(ways_to_spare(spec, fleet(LOST, B, dead("c")), ())) == [(spec, {"c": ClusterRank.NEVER}), (spec, never)]
 
 
 @pytest.mark.parametrize(
