@@ -20,7 +20,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import OUTAGES, PROPAGATION_POLICIES, WORKLOAD_REBALANCERS
+from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, OUTAGES, PROPAGATION_POLICIES, WORKLOAD_REBALANCERS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.api.validation import type_problem
 from leeward.client import AlreadyExists, Invalid, NotFound, WorldError
@@ -38,8 +38,9 @@ MOST_VALUES = 99_000
 """Bounds of a body that the API server reads at all."""
 TOLD_COUNT = re.compile(r"at most (\d+) (?:items|affinities|overriders|terms)|may have at most (\d+)")
 TOLD_BYTES = re.compile(r"(?:more than|at most) (\d+) (?:bytes|characters)")
+TOLD_STORED = re.compile(r"would be (\d+) bytes")
 KINDS = [each.resource for each in CUSTOM_KINDS]
-PLAYED = (WORKLOAD_REBALANCERS,)
+PLAYED = (WORKLOAD_REBALANCERS, OUTAGES, FEDERATED_RESOURCE_QUOTAS)
 """Kinds that are played; the objects of the others are made, and not written."""
 CONFIGURED = PROPAGATION_POLICIES
 """Kind with which metadata are played."""
@@ -147,7 +148,8 @@ def _smaller(size: int, length: int, said: str) -> int:
     if told := TOLD_COUNT.search(said):
         bound = int(told[1] or told[2])
     elif told := TOLD_BYTES.search(said):
-        bound = int(size * 0.97 * int(told[1]) / length)
+        stored = TOLD_STORED.search(said)
+        bound = int(size * 0.97 * int(told[1]) / (int(stored[1]) if stored else length))
     else:
         bound = size // 8
     return bound if bound < size else size // 8
