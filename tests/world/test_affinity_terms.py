@@ -4,6 +4,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from leeward.api.resource import PODS
+from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, deployment, play, policy, ready_replicas, tasks, without_room
 
@@ -70,6 +71,7 @@ def test_s1_what_is_well_serves_on_while_the_lost_copy_is_purged_and_nothing_may
         await world.until(lambda: tasks(world, WEB) == ["member1", "member2"])
         await world.sleep(120)
         assert [await ready_replicas(world, name, "web") for name in ("member2", "member3", "member4")] == [2, -1, -1]
+        await start_drain(world.client, "member1", None)
         await world.member("member1").start()
         await world.until(lambda: tasks(world, WEB) == [], 300)
         assert [await ready_replicas(world, name, "web") for name in ("member3", "member4")] == [2, 2]

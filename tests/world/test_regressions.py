@@ -5,6 +5,7 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
+from leeward.operations.drain import start_drain
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 
@@ -194,6 +195,7 @@ def test_s7_with_directly_no_copy_grows_before_the_old_one_is_gone() -> None:
         await world.until(lambda: world.assigned("web-deployment") == {"member2": 3}, 1_000)
         await world.sleep(1_500)
         assert await ready_replicas(world, "member2", "web") == 2
+        await start_drain(world.client, "member1", None)
         world.member("member1").resume()
         await world.sleep(120)
         assert await ready_replicas(world, "member2", "web") == 3
