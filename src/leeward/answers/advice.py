@@ -26,8 +26,7 @@ from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.policy import FailoverBehavior, Placement
 from leeward.api.work import Binding
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
-from leeward.core.placement.cause import QUOTA_EXCEEDED
-from leeward.core.quota.enforcement import EXCEEDED
+from leeward.core.quota.enforcement import EXCEEDED, QUOTA_EXCEEDED
 from leeward.core.scheduling.affinity import is_in_any_term
 
 MOST_TRIED = 8

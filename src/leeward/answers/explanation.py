@@ -31,7 +31,8 @@ from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.eviction.original_placement import failback_options, parse_original_placement
 from leeward.core.placement import Decision, Snapshot
-from leeward.core.placement.cause import cause_in, quota_cause
+from leeward.core.placement.cause import cause_in
+from leeward.core.quota.enforcement import quota_cause
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.trace import DivisionTrace, TermTrace

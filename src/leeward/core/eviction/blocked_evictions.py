@@ -1,6 +1,5 @@
 """The condition EvictionHeld: why something that is due does not happen, for people."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubeapi.meta import ReadOnlyManifest
@@ -13,9 +12,9 @@ from leeward.api.names import (
     SYSTEM_NAMESPACE,
 )
 from leeward.api.purge_mode import PurgeMode
-from leeward.api.work import Binding, ManifestStatus, ResourceBindingSpec, ResourceIdentifier, Work
+from leeward.api.work import Binding, ResourceBindingSpec, ResourceIdentifier, Work
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.copies.evidence import refused_dependencies
+from leeward.core.copies.evidence import is_applied, refused_dependencies
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
@@ -180,20 +179,11 @@ def _why_not_healthy(targets: Mapping[str, Work | None]) -> str:
 
 def _where_not_healthy(targets: Mapping[str, Work | None]) -> Iterator[str]:
     """`what replaces it is not healthy in fra-2`, of all targets that may be at fault."""
-    found = defaultdict[str, list[str]](list)
-    for name, work in targets.items():
-        if work is not None and any(map(_is_unhealthy, work.status.manifest_statuses)):
-            found["is not healthy"].append(name)
-        elif work is None or work.applied is None:
-            found["is not there yet"].append(name)
-        elif work.applied.status != "True":
-            found["is not applied"].append(name)
-    for what, names in found.items():
-        yield f"what replaces it {what} in {', '.join(names)}"
-
-
-def _is_unhealthy(status: ManifestStatus) -> bool:
-    return health_in(status) is ResourceHealth.UNHEALTHY
+    known = {name: work or Work() for name, work in targets.items()}
+    unhealthy = [n for n, w in known.items() if ResourceHealth.UNHEALTHY in map(health_in, w.status.manifest_statuses)]
+    unapplied = [name for name, work in known.items() if not is_applied(work) and name not in unhealthy]
+    for what, names in (("healthy", unhealthy), ("applied", unapplied)):
+        yield from [f"what replaces it is not {what} in {', '.join(names)}"] if names else ()
 
 
 def _manifest_of(identifier: ResourceIdentifier) -> ReadOnlyManifest:

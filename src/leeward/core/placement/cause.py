@@ -18,7 +18,7 @@ from leeward.api.policy import ClusterAffinity, Placement
 from leeward.api.work import ResourceBindingSpec
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.held_reasons import HeldReason
-from leeward.core.quota.enforcement import EXCEEDED
+from leeward.core.quota.enforcement import EXCEEDED, quota_cause
 from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.affinity import NOT_MATCHED, is_in_any_term
 from leeward.core.scheduling.groups import groupings
@@ -31,11 +31,6 @@ MOST_MATCHED = 500
 """Clusters times affinity terms that are compared."""
 _TAINT = re.compile(r"untolerated taint \{(?P<taint>[^}]*)\}")
 _NO_FIELD = re.compile(r"did not have (?P<field>\w+) property")
-QUOTA_EXCEEDED = re.compile(
-    r"FederatedResourceQuota\((?P<namespace>[^/)]+)/(?P<name>[^)]+)\) exceeded for resource (?P<resource>\S+): "
-    r"requested sum (?P<asked>\S+), limit (?P<limit>\S+?)\.(?:\s|$)"
-)
-"""Refusal of a write by a quota, as admission tells it."""
 DOWN = "is down"
 _BY_KEY = {
     **dict.fromkeys(CONDITION_TAINT_KEYS, DOWN),
@@ -58,16 +53,6 @@ def cause_in(reason: str, message: str) -> str:
     if reason not in _SCHEDULERS:
         return message
     return f"{cause}." if stop else message.partition("there is no place to go: ")[2] or message
-
-
-def quota_cause(refusal: str) -> str:
-    """`FederatedResourceQuota default/team allows cpu 4, and 5 would be used.`, one sentence for each limit."""
-    found = [
-        f"FederatedResourceQuota {each['namespace']}/{each['name']} allows {each['resource']} {each['limit']}, "
-        f"and {each['asked']} would be used."
-        for each in QUOTA_EXCEEDED.finditer(refusal)
-    ]
-    return " ".join(found) or refusal
 
 
 def with_cause(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> Unplaceable:

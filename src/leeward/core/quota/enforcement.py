@@ -8,6 +8,7 @@ also refuses what makes the usage less and leaves it above the limit, and it cou
 which it writes itself.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -21,6 +22,11 @@ from leeward.core.quota.usage import amounts_of, growth, plus
 
 EXCEEDED = "QuotaExceeded"
 """Reason of the refusal, and of the condition `Scheduled`."""
+QUOTA_EXCEEDED = re.compile(
+    r"FederatedResourceQuota\((?P<namespace>[^/)]+)/(?P<name>[^)]+)\) exceeded for resource (?P<resource>\S+): "
+    r"requested sum (?P<asked>\S+), limit (?P<limit>\S+?)\.(?:\s|$)"
+)
+"""Refusal of a write by a quota, as admission tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +112,13 @@ def _refusal(quota: LimitedNamespace, name: str, then: Amounts) -> str:
     asked, limit = (format_quantity(*amounts[name]) for amounts in (then, quota.overall))
     where = f"FederatedResourceQuota({quota.namespace}/{quota.name})"
     return f"{where} exceeded for resource {name}: requested sum {asked}, limit {limit}."
+
+
+def quota_cause(refusal: str) -> str:
+    """`FederatedResourceQuota default/team allows cpu 4, and 5 would be used.`, one sentence for each limit."""
+    found = [
+        f"FederatedResourceQuota {each['namespace']}/{each['name']} allows {each['resource']} {each['limit']}, "
+        f"and {each['asked']} would be used."
+        for each in QUOTA_EXCEEDED.finditer(refusal)
+    ]
+    return " ".join(found) or refusal

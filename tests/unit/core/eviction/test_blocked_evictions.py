@@ -194,7 +194,7 @@ SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", s
             ("m3", "m4"),
             (),
             "ReplacementMissing",
-            "the copy in m3, m4 stays: what replaces it is not there yet in m5",
+            "the copy in m3, m4 stays: what replaces it is not applied in m5",
         ),
         (
             SUPPRESSED,
@@ -223,7 +223,7 @@ def test_where_nothing_is_overdue_nothing_is_held() -> None:
 @pytest.mark.parametrize(
     ("unknown", "why"),
     [
-        (("m1",), "what replaces it is not healthy in m5, m6; what replaces it is not there yet in m7"),
+        (("m1",), "what replaces it is not healthy in m5, m6; what replaces it is not applied in m7"),
         (
             ("m1", "m6", "m5"),
             "whether what replaces it in m5, m6 is healthy is not known; where a script or a webhook that interprets "
