@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^(?:```|<!-- )console\n(?P<body>.*?)^(?:```|-->)$", re.MULT
 FILE = re.compile(r"^```yaml\n# (?P<name>[\w-]+\.yaml)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 READING = re.compile(
     r"(kubectl( --context \S+| -n \S+)? (get|describe|explain)"
-    r"|leeward (status|explain|timeline|what-if|resilience|lint|orphans|brake status))\b"
+    r"|leeward (status|explain|timeline|what-if|resilience|lint|orphans|brake status|rollout status))\b"
 )
 """Commands that only look: each is asked again until it shows what the page shows."""
 PATIENCE_SECONDS = 120

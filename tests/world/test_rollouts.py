@@ -15,9 +15,7 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.rollout import (
     REVISION_ANNOTATION,
     ROLLOUT_ANNOTATION,
-    ROLLOUT_APPROVED_ANNOTATION,
     ROLLOUT_CONDITION,
-    ROLLOUT_PAUSED_ANNOTATION,
     ROLLOUT_REVISIONS_ANNOTATION,
     ROLLOUT_STATE_ANNOTATION,
     ROLLOUT_UNDONE_ANNOTATION,
@@ -25,6 +23,8 @@ from leeward.api.rollout import (
 from leeward.client import NotFound, Unreachable
 from leeward.core.rollout.revision import pack, revision_of
 from leeward.core.rollout.state import RolloutState, render_state, state_of
+from leeward.operations import OperationFailed
+from leeward.operations.rollout import pause_rollout, read_rollout, resume_rollout, undo_rollout
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_overrides import OVERRIDES, overriding
@@ -33,6 +33,7 @@ from tests.world.test_restored import restore
 
 MEMBERS: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 WEB = "web-deployment"
+PLACES = [("default", WEB)]
 WORK = work_name("Deployment", "web", "default")
 STAGES = """
 stages:
@@ -52,10 +53,10 @@ def staged(placement: Manifest, stages: str = STAGES) -> Manifest:
     return found
 
 
-async def web_runs(world: World, stages: str = STAGES, weights: Mapping[str, int] | None = None) -> None:
+async def web_runs(world: World, stages: str = STAGES, weights: Mapping[str, int] | None = None, each: int = 2) -> None:
     """The application runs in its clusters, and its first revision is proven."""
     weights = weights or dict.fromkeys(MEMBERS, 1)
-    await apply(world.client, deployment("web", 2 * len(weights), "nginx:1"), staged(by_weight(weights), stages))
+    await apply(world.client, deployment("web", each * len(weights), "nginx:1"), staged(by_weight(weights), stages))
     await world.until(lambda: reason(world) == "Complete", 60)
     await world.sleep(60)
     assert await images(world) == dict.fromkeys(weights, "nginx:1")
@@ -126,9 +127,12 @@ def test_a_good_change_goes_from_stage_to_stage() -> None:
     told(story)
 
 
-def test_a_bad_change_stops_in_the_first_stage_and_the_others_serve() -> None:
+@pytest.mark.parametrize("each", [1, 2, 5])
+def test_a_bad_change_stops_in_the_first_stage_and_the_others_serve(each: int) -> None:
+    """Of one replica the old one serves as long as the new one does not, and the Deployment is healthy all the time."""
+
     async def story(world: World) -> None:
-        await web_runs(world)
+        await web_runs(world, each=each)
         await change(world, BAD)
         await world.sleep(300)
         assert reason(world) == "Progressing"
@@ -136,8 +140,8 @@ def test_a_bad_change_stops_in_the_first_stage_and_the_others_serve() -> None:
         await world.sleep(1_200)
         assert await images(world) == {"member1": BAD, "member2": "nginx:1", "member3": "nginx:1"}
         assert {name: n for name, n in (await serving(world)).items() if name != "member1"} == {
-            "member2": 2,
-            "member3": 2,
+            "member2": each,
+            "member3": each,
         }
         condition = rollout(world)
         assert condition is not None
@@ -163,6 +167,9 @@ def test_a_failed_change_goes_back_where_the_policy_asks_for_it() -> None:
         assert await images(world) == dict.fromkeys(MEMBERS, OLD)
         assert await serving(world) == dict.fromkeys(MEMBERS, 2)
         assert reason(world) == "RolledBack"
+        assert "failed again" in await resume_rollout(world.client, PLACES, world.clock.now())
+        await world.sleep(30)
+        assert await images(world) == {"member1": BAD, "member2": OLD, "member3": OLD}
         await change(world, MENDED)
         await world.until(lambda: reason(world) == "Complete", 1_800)
         assert await images(world) == dict.fromkeys(MEMBERS, MENDED)
@@ -239,11 +246,12 @@ def test_a_paused_rollout_goes_on_when_it_is_resumed() -> None:
         await web_runs(world)
         await change(world, GOOD)
         await world.sleep(60)
-        await ask(world, **{ROLLOUT_PAUSED_ANNOTATION: "true"})
+        assert "is paused: each cluster keeps" in await pause_rollout(world.client, PLACES, world.clock.now())
+        assert "is paused already" in await pause_rollout(world.client, PLACES, world.clock.now())
         await world.sleep(1_800)
         assert await images(world) == {"member1": GOOD, "member2": OLD, "member3": OLD}
         assert reason(world) == "Paused"
-        await ask(world, **{ROLLOUT_PAUSED_ANNOTATION: None})
+        assert (await resume_rollout(world.client, PLACES, world.clock.now())).endswith("goes on")
         await world.until(lambda: reason(world) == "Complete", 900)
         assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
 
@@ -257,7 +265,8 @@ def test_a_stage_with_a_pause_waits_for_a_person() -> None:
         await world.until(lambda: reason(world) == "WaitingForApproval", 600)
         await world.sleep(1_800)
         assert await images(world) == {"member1": GOOD, "member2": OLD, "member3": OLD}
-        await ask(world, **{ROLLOUT_APPROVED_ANNOTATION: f"{remembered(world).target}/canary"})
+        said = await resume_rollout(world.client, PLACES, world.clock.now())
+        assert said == "the rollout of web-deployment leaves stage canary"
         await world.until(lambda: reason(world) == "Complete", 900)
 
     told(story)
@@ -269,12 +278,12 @@ def test_an_undone_change_is_taken_back_everywhere() -> None:
         await change(world, GOOD)
         await world.sleep(60)
         await world.until(lambda: reason(world) == "Complete", 1_800)
-        state = remembered(world)
-        assert state.previous
-        await ask(world, **{ROLLOUT_UNDONE_ANNOTATION: state.target})
+        await undo_rollout(world.client, PLACES, world.clock.now())
         await world.sleep(60)
         assert await images(world) == dict.fromkeys(MEMBERS, OLD)
         assert reason(world) == "Undone"
+        read = await read_rollout(world.client, PLACES, world.clock.now())
+        assert set(read.revisions.values()) == {read.state.previous}
         await change(world, MENDED)
         await world.sleep(60)
         assert await images(world) == {"member1": MENDED, "member2": OLD, "member3": OLD}
@@ -396,6 +405,18 @@ def test_a_strategy_that_is_taken_away_lets_the_change_go_everywhere() -> None:
         assert work is not None
         assert not any("rollout" in name for name in binding.metadata.annotations)
         assert REVISION_ANNOTATION not in work.metadata.annotations
+
+    told(story)
+
+
+def test_an_application_without_stages_has_no_rollout_to_ask_about() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 3), policy("web", by_weight(dict.fromkeys(MEMBERS, 1))))
+        await world.sleep(30)
+        with pytest.raises(OperationFailed, match="asks for no stages"):
+            await read_rollout(world.client, PLACES, world.clock.now())
+        with pytest.raises(OperationFailed, match="there is no such binding"):
+            await undo_rollout(world.client, [("default", "other")], world.clock.now())
 
     told(story)
 

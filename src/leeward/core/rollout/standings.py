@@ -3,13 +3,15 @@
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
+from kubeapi.untrusted import mapping_in
 from leeward.api.cluster import Cluster
-from leeward.api.work import ResourceBindingSpec, Work
+from leeward.api.work import ManifestStatus, ResourceBindingSpec, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.copies.availability import wanted_by_itself
 from leeward.core.copies.copy import KnownCopy
 from leeward.core.copies.disruption import copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
+from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.rollout.revision import revisions_of_work
 from leeward.core.rollout.staged_revisions import KEPT, Standing
 from leeward.core.rollout.state import RolloutSight
@@ -48,9 +50,22 @@ def sight_of(row: KnownCopy) -> RolloutSight:
     does a Job that runs."""
     if row.home is None or not row.home.is_ready or is_failing(row.home):
         return RolloutSight.UNSEEN
-    if row.work is None or not is_fresh(row.work, row.home):
+    if row.work is None or not is_fresh(row.work, row.home) or _has_old_replicas(row.work):
         return RolloutSight.NOT_SERVING
     serves = row.is_serving and row.known.is_whole
     is_unjudged = row.is_unjudged and is_uncounted(row.work)
     is_well = serves or bool(wanted_by_itself(row.work, row.home)) or row.is_under_way or is_unjudged
     return RolloutSight.SERVING if is_well else RolloutSight.NOT_SERVING
+
+
+def _has_old_replicas(work: Work) -> bool:
+    """Tells whether replicas of the revision before run still: they may be the ones that serve. Health does not say so:
+    of one replica, the new one may wait while the old one is available."""
+    return any(_is_being_updated(status) for status in work.status.manifest_statuses)
+
+
+def _is_being_updated(status: ManifestStatus) -> bool:
+    fields = mapping_in({"status": status.status}, "status")
+    if "updatedReplicas" not in fields and status.identifier.kind not in ("Deployment", "StatefulSet"):
+        return False
+    return plausible_count(fields.get("replicas")) > plausible_count(fields.get("updatedReplicas"))
