@@ -129,7 +129,7 @@ def test_a_good_change_goes_from_stage_to_stage() -> None:
 
 @pytest.mark.parametrize("each", [1, 2, 5])
 def test_a_bad_change_stops_in_the_first_stage_and_the_others_serve(each: int) -> None:
-    """Of one replica the old one serves as long as the new one does not, and the Deployment is healthy all the time."""
+    """A Deployment of one replica is healthy all the time: the old one serves as long as the new one does not."""
 
     async def story(world: World) -> None:
         await web_runs(world, each=each)
