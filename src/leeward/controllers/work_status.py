@@ -88,10 +88,11 @@ class WorkStatusController:
         anew = since is not None and not _is_reflected_since(stored.status, since, self._plane.clock.now())
         statuses: list[ManifestStatus] = []
         kept_bytes = 0
-        carried = True
+        carried, there = True, False
         for ordinal, manifest in enumerate(work.spec.workload.manifests):
             resource = await self._resource(manifest)
             observed = await self._observed(work, resource, manifest, anew) if resource is not None else None
+            there = there or observed is not None or resource is None
             if resource is None or observed is None:
                 carried = False
                 continue
@@ -106,6 +107,7 @@ class WorkStatusController:
                 self._member.name,
                 kept_bytes,
             )
+        carried = carried or (work.is_leaving and not there)
         if carried or anew or not _speaks_of_another_generation(work):
             confirms = anew and find_condition(stored.status.conditions, REFLECTED_CONDITION) is not None
             self._post(work, tuple(statuses), carried, since, confirms=confirms)
@@ -210,7 +212,7 @@ class WorkStatusController:
             type=REFLECTED_CONDITION,
             status="True" if carried else "False",
             reason="Reflected" if carried else "NotYetApplied",
-            message="the member carries this generation of the Work"
+            message=("the member carries this generation of the Work" if statuses else "the member has nothing of it")
             if carried
             else "the member does not carry this generation of the Work yet",
             observed_generation=work.metadata.generation if carried else 0,

@@ -48,8 +48,8 @@ NOTHING = Availability()
 def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> Availability:
     """Bounds of the copy of `replicas` replicas that `work` describes. Holds: S1.
 
-    A copy that was never applied, and of which nothing was ever reported, serves nothing. Nobody relies on one that
-    runs without objects that it needs, or on somebody else's (`refused_dependencies`).
+    A copy that was never applied, and of which nothing was ever reported, serves nothing. Neither does a leaving one
+    that is gone. Nobody relies on one that lacks objects, or runs on somebody else's (`refused_dependencies`).
     """
     if work is None:
         return NOTHING
@@ -66,6 +66,8 @@ def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> A
     if cluster is None or not is_fresh(work, cluster):
         was_nothing = not any(count is None or count for count in counts)
         return Availability(told, at_most=0 if was_nothing and not is_applied(work) else whole)
+    if not statuses and work.is_leaving:
+        return NOTHING
     is_whole = bool(statuses) and all(is_judged_well(status, replicas) for status in statuses)
     if not is_told:
         return Availability(told, at_most=whole, is_whole=is_whole)

@@ -12,6 +12,7 @@ from leeward.core.copies.evidence import (
     is_uncounted,
     served_counts,
 )
+from leeward.core.execution.removal_conditions import leaving
 from tests.builders import NOW, at, cluster, dead, work, works
 
 
@@ -63,6 +64,16 @@ def test_a_copy_of_which_nothing_was_reported_is_unknown() -> None:
     known = availability(silent, cluster("member1"), 0)
     assert (known.since, known.told, known.at_least) == (None, 0, 0)
     assert not availability(silent, cluster("member1"), 0).is_whole
+
+
+@pytest.mark.parametrize(("leaves", "at_most"), [(False, 2), (True, 0)])
+def test_a_copy_that_leaves_and_is_not_in_its_member_serves_nothing(leaves: bool, at_most: int) -> None:
+    told = (leaving("member1", "ReplacementLost"),) if leaves else ()
+    status = msgspec.structs.replace(
+        OLD.status, manifest_statuses=(), conditions=(*OLD.status.conditions, *filter(None, told))
+    )
+    gone = msgspec.structs.replace(OLD, status=status)
+    assert availability(gone, cluster("member1"), 2).at_most == at_most
 
 
 def told(kind: str, status: object, health: str) -> Work:
