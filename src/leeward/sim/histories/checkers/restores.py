@@ -71,7 +71,7 @@ class RestoresChecker:
         if change.kind == WORKS:
             self._note(change.key, change.new)
             if change.new is None:
-                self._note_left(change.key)
+                self._note_left(change.key, change.old)
         elif takes_away(self._scene, change):
             for invariant, message in self._gone(change):
                 yield Violation(invariant, change.seconds, f"{change.key} in {change.place} {message}")
@@ -84,12 +84,14 @@ class RestoresChecker:
         if work is not None and work.metadata.deletion_timestamp is None and self._is_wanted(key):
             self._scene.overtaken.discard(key)
 
-    def _note_left(self, key: Key) -> None:
-        """Notes of a Work which objects it leaves there: those of a forgotten template, and, where it goes with its
-        cluster, those that others live in."""
-        member = cluster_of_execution_space(key.namespace)
+    def _note_left(self, key: Key, gone: Work) -> None:
+        """Notes of a Work which objects it leaves there: those of a forgotten template, or, once the control plane was
+        restored, of another one than its own; and, where it goes with its cluster, those that others live in."""
+        member, own = cluster_of_execution_space(key.namespace), set(map(template_uid, gone.spec.workload.manifests))
         copies = [what for what, work in copies_of(self._scene, member) if work == key]
-        if any(self._is_forgotten(member, *what) for what in copies):
+        there = [self._scene.truth.of(KINDS[kind], member)[name] for kind, name in copies]
+        is_of_another = self._scene.is_restored and any(template_uid(copy) not in own for copy in there)
+        if is_of_another or any(self._is_forgotten(member, *what) for what in copies):
             self._scene.orphaned.add((member, key))
         cluster = self._scene.cluster(member)
         is_unjoined = cluster is None or cluster.is_being_deleted
