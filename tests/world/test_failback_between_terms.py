@@ -119,9 +119,7 @@ def test_s1_divided_replicas_return_to_the_earlier_term_in_small_steps(how: str,
         assert steps(samples, *home) == [0, 1, 2, 3, 4]
         assert await running(world, "web") == before
         there = {name: len(uids) for name, uids in samples.uids.items() if name in before}
-        assert there == dict.fromkeys(before, there[next(iter(before))]), (
-            "each was made once, or twice with what was left"
-        )
+        assert all(times <= 2 for times in there.values()), "each was made once, or twice with what was left"
 
     play(story, FOUR)
 

@@ -13,7 +13,7 @@ from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
 from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks, without_room
-from tests.world.test_application_failover import TOLERATION, cordon_nodes, remembered, web_policy
+from tests.world.test_application_failover import TOLERATION, cordon_nodes, is_unhealthy, web_policy
 from tests.world.test_taint_policies import at_once
 
 PUSH: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push", "member4": "Push"}
@@ -278,7 +278,7 @@ def test_s13_a_copy_that_is_well_again_does_not_fail_over_for_what_was_seen_befo
     async def story(world: World) -> None:
         await cordon_nodes(world, "member1")
         await apply(world.client, deployment("web", 2), web_policy(["member1", "member2", "member3"]))
-        await world.until(lambda: bool(remembered(world).get("since")), 30)
+        await world.until(lambda: is_unhealthy(world), 30)
         await world.sleep(TOLERATION - 10)
         await AWAY[away](world, 400, lambda: cordon_nodes(world, "member1", cordoned=False))
         for _ in range(240):
@@ -292,7 +292,7 @@ def test_s13_a_copy_that_stays_unhealthy_fails_over_after_its_toleration_of_watc
     async def story(world: World) -> None:
         await cordon_nodes(world, "member1")
         await apply(world.client, deployment("web", 2), web_policy(["member1", "member2", "member3"]))
-        await world.until(lambda: bool(remembered(world).get("since")), 30)
+        await world.until(lambda: is_unhealthy(world), 30)
         await world.sleep(TOLERATION / 2)
         await suspend(world, HOUR)
         back = world.seconds
