@@ -30,6 +30,7 @@ from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.eviction.original_placement import failback_options, parse_original_placement
+from leeward.core.execution.gates import held_since
 from leeward.core.placement import Decision, Snapshot
 from leeward.core.placement.cause import cause_in
 from leeward.core.quota.enforcement import quota_cause
@@ -157,6 +158,8 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
 
 def _state_of(binding: Binding, decision: Decision, has_outage: bool) -> ApplicationState:
     hold = HOLDS.get(decision.held.reason, Hold.HELD) if decision.held is not None else None
+    if held_since(binding) is not None:
+        return ApplicationState.HINDERED
     if hold is Hold.HELD:
         return ApplicationState.HELD
     if (isinstance(decision.result, Unplaceable) or decision.quota_refusal) and not decision.foreign:

@@ -7,8 +7,13 @@ import msgspec
 
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.meta import find_condition
-from leeward.api.names import LEAVING_CONDITION, REMOVAL_BLOCKED_CONDITION, cluster_of_execution_space
-from leeward.api.work import Work
+from leeward.api.names import (
+    AWAITED_GATE_ANNOTATION,
+    LEAVING_CONDITION,
+    REMOVAL_BLOCKED_CONDITION,
+    cluster_of_execution_space,
+)
+from leeward.api.work import Work, awaits_gate
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.copies.availability import Availability, availability
 from leeward.core.copies.evidence import is_fresh, refused_dependencies
@@ -64,6 +69,12 @@ def _refused(work: Work) -> Iterator[str]:
         yield f"The cluster does not have {refused}, which it needs: the copy there may use somebody else's."
 
 
+def _awaited(work: Work) -> Iterator[str]:
+    if awaits_gate(work):
+        gate = work.metadata.annotations[AWAITED_GATE_ANNOTATION]
+        yield f"Nobody relies on its copy before this gate holds: {gate}."
+
+
 def _why(state: FleetState, work: Work, name: str, known: Availability) -> Iterator[str]:
     cluster, applied = state.clusters.get(name), work.applied
     unseen = not_seen_since(cluster) if cluster is not None else None
@@ -75,6 +86,7 @@ def _why(state: FleetState, work: Work, name: str, known: Availability) -> Itera
         yield f"It is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}: the copy goes first."
     yield from _removal(work)
     yield from _refused(work)
+    yield from _awaited(work)
     if work.spec.suspend_dispatching and not work.is_leaving:
         yield "Dispatching is suspended: nothing of it is applied."
     held = held_in(work)

@@ -75,6 +75,14 @@ def parse_time_to_start(annotations: Mapping[str, str]) -> int | None:
     return None if text is None else parse_duration(TIME_TO_START_ANNOTATION, text)
 
 
+def time_to_start(annotations: Mapping[str, str]) -> int | None:
+    """Seconds as of `parse_time_to_start`; None, too, where nobody can read them."""
+    try:
+        return parse_time_to_start(annotations)
+    except OptionFault:
+        return None
+
+
 def parse_duration(annotation: str, text: str) -> int:
     """Seconds of a duration in an annotation. Raises: OptionFault."""
     if not _DURATION.fullmatch(text):

@@ -12,7 +12,12 @@ from kubeapi.meta import Int32, Int64, Manifest, Object
 from kubeapi.quantity import Quantity
 from leeward.api.core import NodeSelector, Toleration
 from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
-from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION, REMOVAL_ORDERED_ANNOTATION
+from leeward.api.names import (
+    AWAITED_GATE_ANNOTATION,
+    LEAVING_CONDITION,
+    REMOVAL_HELD_ANNOTATION,
+    REMOVAL_ORDERED_ANNOTATION,
+)
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
 from leeward.api.purge_mode import MODE_SCHEMA, StoredPurgeModeText, word_of_today
 
@@ -290,3 +295,8 @@ class Work(TypedObject, frozen=True):
     def was_applied(self) -> bool:
         """Tells whether all that it makes was there when that was last told, whatever generation of it."""
         return self.applied is not None and self.applied.status == "True"
+
+
+def awaits_gate(work: Work | None) -> bool:
+    """Tells whether nobody relies on the copy yet: a gate does not hold before which the old one stays."""
+    return work is not None and AWAITED_GATE_ANNOTATION in work.metadata.annotations

@@ -18,7 +18,7 @@ from leeward.client import NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.binding_reports import BindingReports, SyncedWorks
 from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
-from leeward.controllers.dependency_order import DependencyOrder
+from leeward.controllers.gates import Gates
 from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.rendered_admission import RenderedAdmission
@@ -57,14 +57,14 @@ class BindingController:
         kind: BindingKind,
         reach: Reach | None = None,
         holds: RemovalHolds | None = None,
-        order: DependencyOrder | None = None,
+        gates: Gates | None = None,
         *,
         inject: bool = True,
         only_seen: bool = True,
         admission: RenderedAdmission | None = None,
     ) -> None:
-        """`holds` keeps what a cluster was to lose, `order` has new copies wait for their needs; `inject` is a gate."""
-        self._order, self._reach = order, reach or Reach()
+        """`holds` keeps what a cluster was to lose, `gates` has new copies wait; `inject` is a feature gate."""
+        self._gates, self._reach = gates, reach or Reach()
         self._waiting: dict[Key, set[Key]] = {}
         """Bindings that would need a Work of another binding, by Work."""
         self._staying = StayingObjects[Key, Binding](is_same_state)
@@ -85,15 +85,15 @@ class BindingController:
         known, name = self._templates.known, kind.controller_name
         self._overrides = OverrideRendering(plane, name, self._bindings, known, look, admission=admission)
         self._rollouts = Rollouts(plane, kind, self._holds, self._overrides)
-        self._rendering = WorkRendering(plane, self._overrides, self._rollouts, order, inject=inject)
+        self._rendering = WorkRendering(plane, self._overrides, self._rollouts, gates, inject=inject)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)
         self._works.on_change(self._work_changed)
         self._clusters.on_change(self._cluster_changed)
         self._holds.on_change(self._look_at_removals)
-        if self._order is not None:
-            self._order.start(self._controller.queue.add)
+        if self._gates is not None:
+            self._gates.start(self._controller.queue.add)
         self._overrides.start()
         asked = (Operation.REPLICA, Operation.REVISE_REPLICA, Operation.AGGREGATE_STATUS)
         self._plane.interpreter_changes.of_bindings(asked, self._bindings, self._controller.queue.add)
@@ -105,9 +105,8 @@ class BindingController:
         await self._holds.wait_synced()
         found: Binding | None = self._bindings.get(key.name, key.namespace)
         if found is None:
-            self._reports.forget(key)
-            self._staying.forget(key)
-            self._scale_downs.forget(key)
+            for known in filter(None, (self._reports, self._staying, self._scale_downs, self._gates)):
+                known.forget(key)
             self._rollouts.gone(key)
             await self._remove_orphans(key)
             return None
@@ -146,6 +145,7 @@ class BindingController:
             removals_blocked(works, synced.waiting, kept=synced.kept, larger=larger),
             works_taken(synced.taken),
             synced.rollout,
+            self._gates.told(binding) if self._gates is not None else None,
         )
         later = await self._reports.report(binding, template, report)
         settles = map(self._writing.foreign.settles_at, synced.works.values())
@@ -213,9 +213,9 @@ class BindingController:
         return held_by_purge(growth)
 
     async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: WrittenWorks) -> bool:
-        """Tells whether a new copy waits: for what its template names, or since somebody has deleted its Work."""
+        """Tells whether a new copy waits: for a gate, for what its template names, or since its Work was deleted."""
         rest = self._writing.foreign.rests_until(Key(execution_space(cluster), name_of_works(binding)))
-        until = rest or (await self._order.wait(binding, template, cluster) if self._order is not None else None)
+        until = rest or (await self._gates.wait(binding, template, cluster) if self._gates is not None else None)
         if until is not None:
             synced.look_at = min(until, synced.look_at or until)
         return until is not None

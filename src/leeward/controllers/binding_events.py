@@ -12,6 +12,7 @@ from leeward.api.names import (
     OVERRIDE_FAILED_CONDITION,
     REFUSED_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
+    REPLACEMENT_HELD_CONDITION,
     VOLUMES_HELD_CONDITION,
 )
 from leeward.api.override import OverridePolicy
@@ -70,6 +71,7 @@ class BindingEvents:
         if held := _news_of(VOLUMES_HELD_CONDITION, before, after):
             self._tell(self._works, binding, WARNING, "VolumesHeld", held)
         self._rolled(binding, before, after)
+        self._held_by_gate(binding, before, after)
         self._not_overridden(binding, failures, before, after)
         self.refused(binding, before, after)
 
@@ -91,6 +93,12 @@ class BindingEvents:
             self._tell(self._works, binding, WARNING, "RolloutStopped", news)
         else:
             self._tell(self._works, binding, NORMAL, "RolloutProgressed", news)
+
+    def _held_by_gate(self, binding: Binding, before: Binding, after: Binding) -> None:
+        """Tells that a gate holds a replacement, once for each reason: the last one is that it takes too long."""
+        held, known = (find_condition(each.status.conditions, REPLACEMENT_HELD_CONDITION) for each in (after, before))
+        if held is not None and (known is None or known.reason != held.reason):
+            self._tell(self._works, binding, WARNING, "ReplacementHeld", f"{held.message} ({held.reason})")
 
     def _not_overridden(
         self, binding: Binding, failures: Mapping[str, OverrideFailure], before: Binding, after: Binding

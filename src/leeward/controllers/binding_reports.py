@@ -35,6 +35,7 @@ from leeward.core.execution.deployment_conditions import (
     lacks_conditions,
     with_conditions,
 )
+from leeward.core.execution.gates import with_gates
 from leeward.core.execution.held_volumes import volumes_held, with_held_volumes
 from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal_conditions import with_blocked_removals
@@ -67,6 +68,7 @@ class SyncedWorks:
     blocked: Condition | None
     refusal: Condition | None
     rollout: Condition | None = None
+    held: Condition | None = None
 
 
 class BindingReports:
@@ -126,7 +128,8 @@ class BindingReports:
             status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
             status = with_override_failures(status, overrides_failed(failures), now)
             status = with_held_volumes(with_blocked_removals(status, synced.blocked, now), volumes_held(works), now)
-            return with_rollout(with_refusal(status, synced.refusal, now), synced.rollout, now)
+            status = with_refusal(with_gates(status, synced.held, now), synced.refusal, now)
+            return with_rollout(status, synced.rollout, now)
 
         def report_news(status: ResourceBindingStatus) -> ResourceBindingStatus:
             said = report(status)

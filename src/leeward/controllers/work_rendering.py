@@ -11,7 +11,7 @@ from leeward.api.names import (
 )
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, Work
-from leeward.controllers.dependency_order import DependencyOrder
+from leeward.controllers.gates import Gates
 from leeward.controllers.override_rendering import OverrideRendering, Rendering
 from leeward.controllers.rollouts import (
     NO_ROLLOUT,
@@ -33,19 +33,19 @@ KEPT_MARKS = (*APPLIED_MARKS, REVISION_ANNOTATION)
 
 
 class WorkRendering:
-    """`order` knows of objects that copies need, `inject` is a gate."""
+    """`gates` know of objects that copies need, `inject` is a feature gate."""
 
     def __init__(
         self,
         plane: ControlPlane,
         overrides: OverrideRendering,
         rollouts: Rollouts,
-        order: DependencyOrder | None,
+        gates: Gates | None,
         *,
         inject: bool,
     ) -> None:
         self._interpreter, self._new_id = plane.interpreter, plane.randomness.uid
-        self._overrides, self._rollouts, self._order, self._inject = overrides, rollouts, order, inject
+        self._overrides, self._rollouts, self._gates, self._inject = overrides, rollouts, gates, inject
 
     async def plan(self, binding: Binding, template: Manifest, present: Mapping[str, Work]) -> RolloutPlan:
         """The revision of each cluster, where the policy asks for stages. Raises: WorldError."""
@@ -106,8 +106,8 @@ class WorkRendering:
         if contents is not None:
             manifests, rules = {n: each for n, each in manifests.items() if n in contents.clusters}, contents.rules
         rendering = await self._overrides.render(template, manifests, present, rules)
-        if self._order is not None:
-            rendering = await self._order.with_refused(binding, template, rendering)
+        if self._gates is not None:
+            rendering = await self._gates.with_refused(binding, template, rendering)
         inject = self._inject or present
         return rendering, build_works(
             binding, template, None, self._new_id, rendering.manifests, present, inject=inject

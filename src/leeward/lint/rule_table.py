@@ -10,6 +10,7 @@ from leeward.core.admission_warnings import Concern
 from leeward.lint.dependency_rules import autoscalers_overruled, dependencies_left_behind, not_judged
 from leeward.lint.eviction_rules import foreign_scheduler, suspended, switched_off, tolerated_for_ever
 from leeward.lint.findings import Diagnostic, FindingLevel
+from leeward.lint.gate_rules import gates_in_vain
 from leeward.lint.object_rules import duplicate_clusters, invalid, repeated, warned_of
 from leeward.lint.picture import LintInput, LintPicture
 from leeward.lint.placement_rules import hard_spread, one_cluster_only
@@ -261,6 +262,15 @@ RULES: Sequence[LintRule] = (
         "Nobody reads it: what it asks for, such as a failback, does not happen.",
         "correct its name, or take it away",
         unknown_annotations,
+    ),
+    LintRule(
+        "LW023",
+        "gate-in-vain",
+        WARNING,
+        "A gate that never opens, or holds nothing",
+        "A replacement is held for good, or starts without data.",
+        "correct the gate",
+        gates_in_vain,
     ),
 )
 """Rules in the order of their ids."""

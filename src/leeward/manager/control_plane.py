@@ -19,6 +19,7 @@ from leeward.controllers.dependencies_distributor import DependenciesDistributor
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.descheduler import Descheduler
 from leeward.controllers.detector import Detector, DetectorSettings
+from leeward.controllers.gates import Gates
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
 from leeward.controllers.impersonator_works import ImpersonatorWorks, ImpersonatorWriter
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
@@ -51,6 +52,7 @@ from leeward.manager.choice import (
     Choice,
 )
 from leeward.manager.foreign_scheduler import ForeignSchedulerEvictions
+from leeward.manager.gate_places import PushPlaces
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
@@ -90,6 +92,7 @@ class ControllerManager:
         self._speak: Callable[[Member], UnifiedAuthController] | None = None
         self._foreign: ForeignSchedulerEvictions | None = None
         self._admission = RenderedAdmission(plane.server) if settings.admit_rendered else None
+        self._gate_places = PushPlaces(plane, connect)
         self._brake = BrakeView(plane.informers, settings.brake_in_force)
         heartbeat = _heartbeat_settings(settings, plane.share)
         self._heartbeat = HeartbeatView(plane.informers, plane.clock, heartbeat, plane.lag)
@@ -119,6 +122,7 @@ class ControllerManager:
         plane's supervisor."""
         if self._push is not None:
             await self._push.close()
+        await self._gate_places.close()
         if self._foreign is not None:
             await self._foreign.close()
 
@@ -232,7 +236,10 @@ class ControllerManager:
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
         injects = settings.gates.enabled("StatefulFailoverInjection")
         make = partial(BindingController, inject=injects, only_seen=settings.safety.only_seen_is_ready)
-        return [make(plane, kind, reach, holds, order, admission=self._admission) for kind in kinds]
+        return [
+            make(plane, kind, reach, holds, Gates(plane, self._gate_places, order), admission=self._admission)
+            for kind in kinds
+        ]
 
     def _make_distributor(self) -> list[Startable]:
         plane, settings = self._plane, self._settings

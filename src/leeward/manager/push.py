@@ -80,7 +80,7 @@ class PushClusters:
             await self._end(name)
             return None
         secret = await self._secret_of(cluster)
-        made_of = (_connection(cluster), dict(secret.data) if secret else None)
+        made_of = (connection_of(cluster), dict(secret.data) if secret else None)
         group = self._groups.get(name)
         if group is None or group.made_of != made_of:
             await self._end(name)
@@ -106,7 +106,7 @@ class PushClusters:
             return None
 
     def _begin(self, cluster: Cluster, secret: Secret | None, made_of: tuple[object, ...]) -> None:
-        judge = partial(self._problem_of, cluster.name)
+        judge = partial(problem_of_answer, self._plane, cluster.name)
         client = self._connect(cluster, secret).behind(lambda transport: IdentifiedTransport(transport, judge))
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
@@ -114,18 +114,6 @@ class PushClusters:
         self._member_side.start(self._plane, member, returned=self._returned)
         if self._speak is not None:
             self._speak(member).start()
-
-    async def _problem_of(self, name: str, found: str) -> str:
-        """The reason why nothing is done for the cluster `name` in the one with the id `found`; empty for none."""
-        cluster = self._clusters.get(name)
-        if cluster is None or cluster.spec.id in ("", found):
-            return ""
-        identity = self._plane.server.identity
-        if not identity.cluster_id:
-            with suppress(WorldError):
-                await identity.read()
-        joined = (Joined(other.name, other.spec.id, other.spec.sync_mode) for other in self._clusters.list())
-        return problem_of_reached(name, found, joined, identity.cluster_id)
 
     async def _end(self, name: str) -> None:
         group = self._groups.pop(name, None)
@@ -136,7 +124,7 @@ class PushClusters:
                 await group.client.close()
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
-        if old is None or new is None or _connection(old) != _connection(new):
+        if old is None or new is None or connection_of(old) != connection_of(new):
             cluster = new or old
             if cluster is not None:
                 self._controller.queue.add(cluster.name)
@@ -145,6 +133,20 @@ class PushClusters:
         secret = new or old
         for cluster in () if secret is None else self._by_secret.get(secret.name):
             self._controller.queue.add(cluster.name)
+
+
+async def problem_of_answer(plane: ControlPlane, name: str, found: str) -> str:
+    """The reason why nothing is done for the cluster `name` in the one with the id `found`; empty for none."""
+    clusters = plane.informers.of(CLUSTERS)
+    cluster = clusters.get(name)
+    if cluster is None or cluster.spec.id in ("", found):
+        return ""
+    identity = plane.server.identity
+    if not identity.cluster_id:
+        with suppress(WorldError):
+            await identity.read()
+    joined = (Joined(other.name, other.spec.id, other.spec.sync_mode) for other in clusters.list())
+    return problem_of_reached(name, found, joined, identity.cluster_id)
 
 
 def _name_of_secret(cluster: Cluster) -> str | None:
@@ -158,7 +160,7 @@ def _is_elsewhere(reference: LocalSecretReference | None) -> bool:
     return reference is not None and reference.namespace != CLUSTER_NAMESPACE
 
 
-def _connection(cluster: Cluster) -> tuple[object, ...]:
+def connection_of(cluster: Cluster) -> tuple[object, ...]:
     """Parts that a connection is made of."""
     spec = cluster.spec
     return (

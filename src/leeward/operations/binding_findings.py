@@ -10,6 +10,7 @@ from leeward.api.names import (
     OVERRIDE_FAILED_CONDITION,
     REFUSED_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
+    REPLACEMENT_HELD_CONDITION,
     VOLUMES_HELD_CONDITION,
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
@@ -37,6 +38,14 @@ NEWLY_REFUSED = timedelta(seconds=30)
 """A copy that a member refuses is given that long: what it needs may be on its way there."""
 BECOMES_HEALTHY = timedelta(minutes=5)
 """An application that is applied everywhere is given that long to have a replica ready."""
+
+
+_HINDERING = (
+    REMOVAL_BLOCKED_CONDITION,
+    VOLUMES_HELD_CONDITION,
+    REPLACEMENT_HELD_CONDITION,
+    OVERRIDE_FAILED_CONDITION,
+)
 
 
 class _Reason(NamedTuple):
@@ -104,7 +113,7 @@ def hindered(observed: Observed) -> Iterator[Finding]:
     """Finds bindings that say themselves that they are hindered; those that are refused are told by their own names.
 
     A copy that is not removed was taken out of a cluster: finalizers of others keep it, or the cluster refuses."""
-    for kind in (REMOVAL_BLOCKED_CONDITION, VOLUMES_HELD_CONDITION, OVERRIDE_FAILED_CONDITION):
+    for kind in _HINDERING:
         yield from _grouped(HINDRANCES[kind], _that_say(observed, kind), observed.now)
 
 

@@ -13,6 +13,7 @@ from leeward.api.names import (
     OVERRIDE_FAILED_CONDITION,
     REFUSED_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
+    REPLACEMENT_HELD_CONDITION,
     VOLUMES_HELD_CONDITION,
 )
 from leeward.api.work import AggregatedStatusItem, Binding
@@ -25,6 +26,7 @@ from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
 
 HINDRANCES: Mapping[str, str] = {
     REFUSED_CONDITION: "is refused",
+    REPLACEMENT_HELD_CONDITION: "is held by a gate",
     OVERRIDE_FAILED_CONDITION: "is not overridden",
     REMOVAL_BLOCKED_CONDITION: "is not removed",
     VOLUMES_HELD_CONDITION: "is held for its volumes",

@@ -7,6 +7,7 @@ from collections import Counter
 
 from kubeapi.field import Node, Problems
 from leeward.api.failback import OptionFault, parse_failback, parse_time_to_start
+from leeward.api.gates import GATE_ANNOTATIONS, parse_gates
 from leeward.api.names import (
     ALL_ADDRESSES_ANNOTATION,
     EVICT_SHARED_ANNOTATION,
@@ -58,6 +59,8 @@ def _option_problems(annotations: Node) -> Problems:
         parse_failback(texts)
         if ROLLOUT_ANNOTATION in texts:
             parse_rollout(texts[ROLLOUT_ANNOTATION])
+        for annotation in GATE_ANNOTATIONS:
+            parse_gates(annotation, texts)
     except OptionFault as error:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from leeward.api.cluster import Cluster
-from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work, awaits_gate
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.copies.availability import NOTHING, Availability, at_instant, availability, wanted_by_itself
 from leeward.core.copies.purge_modes import rules_of_task
@@ -78,7 +78,7 @@ def row_of(
     `watched`, it does not surely serve."""
     known = at_instant(told := availability(work, home, there), there, now)
     at_least, at_most = _counted(spec, known)
-    is_doubted = not watched or home is None or is_failing(home)
+    is_doubted = not watched or home is None or is_failing(home) or awaits_gate(work)
     is_kept = assigned is not None or (task is not None and rules_of_task(task).keeps_copy)
     given = 0 if assigned is None else assigned if spec.is_divided else max(1, assigned)
     ordered = not is_kept or (work is not None and _goes(work))

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
-from leeward.api.failback import OptionFault, parse_time_to_start
+from leeward.api.failback import time_to_start
 from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
@@ -104,10 +104,7 @@ def find_stalled(
 
 def _time_to_start(binding: Binding, grace_seconds: float) -> timedelta:
     """Time that a copy may take to become healthy: the policy's word, else its grace period."""
-    try:
-        seconds = parse_time_to_start(binding.metadata.annotations)
-    except OptionFault:
-        seconds = None
+    seconds = time_to_start(binding.metadata.annotations)
     return timedelta(seconds=grace_seconds if seconds is None else seconds)
 
 

@@ -13,7 +13,7 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT
+from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, REPLACEMENT_HELD_CONDITION
 from leeward.api.outage import MoveState
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import looks_dead
@@ -93,7 +93,8 @@ def sight_of(
     spec, name = binding.spec, lost.name
     targets = {target.name: target.replicas for target in spec.clusters}
     task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == name), None)
-    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    holding = (EVICTION_HELD_CONDITION, REPLACEMENT_HELD_CONDITION)
+    held = [find_condition(binding.status.conditions, each) for each in holding]
     has_left = task is not None or name not in targets
     tolerated, due_at = _toleration(spec, lost, now, watched)
     return CopySight(
@@ -105,7 +106,7 @@ def sight_of(
         uid=spec.resource.uid,
         made_at=binding.metadata.creation_timestamp,
         task=task,
-        hold=held if held is not None and held.status == "True" else None,
+        hold=next((each for each in held if each is not None and each.status == "True"), None),
         tolerated_seconds=tolerated,
         due_at=due_at,
         is_replaced=has_left and _is_replaced(binding, name, clusters, work_in),

@@ -19,6 +19,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import (
     APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
     APPLIED_OVERRIDES_ANNOTATION,
+    AWAITED_GATE_ANNOTATION,
     DEPENDENCIES_REFUSED_ANNOTATION,
 )
 from leeward.api.rules.bounds import FEWER_OVERRIDERS, MOST_OVERRIDERS
@@ -38,23 +39,25 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Overridden:
     """A manifest for one cluster or several, and the rules that were carried out on it, in order. `refused`: the
-    cluster does not have these objects that it needs."""
+    cluster does not have these objects that it needs. `awaited`: nobody relies on it before these gates hold."""
 
     manifest: ReadOnlyManifest
     applied: tuple[OverrideRule, ...] = ()
     refused: str = ""
+    awaited: str = ""
 
     @cached_property
     def annotations(self) -> dict[str, str]:
-        """Annotations that tell on a Work which rules were applied, by name, whatever their order; and the refused
-        objects."""
+        """Annotations that tell on a Work which rules were applied, by name, whatever their order; and what
+        the copy lacks."""
         found: dict[str, list[OverrideRule]] = {}
         for rule in sorted(self.applied, key=lambda rule: rule.policy.name):
             namespaced = bool(rule.policy.namespace)
             key = APPLIED_OVERRIDES_ANNOTATION if namespaced else APPLIED_CLUSTER_OVERRIDES_ANNOTATION
             found.setdefault(key, []).append(rule)
         applied = {annotation: joined(rule.applied for rule in rules) for annotation, rules in found.items()}
-        return {**applied, **({DEPENDENCIES_REFUSED_ANNOTATION: self.refused} if self.refused else {})}
+        lacking = {DEPENDENCIES_REFUSED_ANNOTATION: self.refused, AWAITED_GATE_ANNOTATION: self.awaited}
+        return {**applied, **{annotation: text for annotation, text in lacking.items() if text}}
 
 
 @dataclass(frozen=True, slots=True)

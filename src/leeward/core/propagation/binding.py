@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from kubeapi.codec import to_wire
-from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
+from leeward.api.gates import GATE_ANNOTATIONS
 from leeward.api.names import (
     BINDING_CONTROLLER_FINALIZER,
     CLUSTER_POLICY_ID_LABEL,
@@ -86,6 +87,7 @@ def _metadata(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> Manif
     namespace: str = metadata.get("namespace", "")
     labels, annotations = claim(policy)
     options = {key: value for key, value in policy.metadata.annotations.items() if key in OPTION_ANNOTATIONS}
+    options |= {key: value for key, value in annotations_of(template).items() if key in GATE_ANNOTATIONS}
     finalizer = BINDING_CONTROLLER_FINALIZER if namespace else CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER
     return {
         "name": binding_name(template["kind"], metadata["name"]),
