@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from leeward.api.names import cluster_of_execution_space
+from leeward.api.meta import find_condition
+from leeward.api.names import REFLECTED_CONDITION, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, Work, is_application
 from leeward.controllers.carriers import Carriers
@@ -16,6 +17,7 @@ from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.execution.removal import NOT_REPLACED, STILL_USED, goes_at_once, settles_at, why_removal_waits
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.core.scheduling.affinity import is_in_any_term
+from leeward.core.scheduling.reschedule import placement_changed
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -130,8 +132,17 @@ class RemovalHolds:
         own = [reason_of(task) for task in spec.graceful_eviction_tasks if task.from_cluster == cluster]
         is_tainted = work.is_held_since_away or TaskReason.TAINT_UNTOLERATED in own
         may_return = decide_stay(home.taints, spec.tolerations, self._clock.now()).due is None
-        stands = not (is_tainted and may_return and is_in_any_term(spec, home))
+        may_return = may_return and is_in_any_term(spec, home) and not placement_changed(binding)
+        stands = not (is_tainted and may_return) or self._serves_nothing(binding, cluster, work)
         return stands and settles_at(home) is not None
+
+    def _serves_nothing(self, binding: Binding, cluster: str, work: Work) -> bool:
+        """Tells whether the copy was looked at since its cluster became Ready, and nobody can rely on it: it never
+        comes back by itself, and nothing is made before it is gone."""
+        home, told = self._fleet[cluster], find_condition(work.status.conditions, REFLECTED_CONDITION)
+        at, since = (each.last_transition_time if each is not None else None for each in (told, home.ready))
+        known = copies_of(binding.spec, {cluster: work}, self._fleet, self._clock.now()).rows[cluster].known
+        return at is not None and since is not None and at >= since and known.at_least == 0
 
     def _ask(
         self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int]
