@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubeapi.jsonpath import JSONPathError, compile_template
+from kubeapi.jsonpath import JSONPathError, PathTooLarge, compile_path, compile_template
 
 STATUS: dict[str, Any] = {
     "jobStatus": {"job-id": "abc", "state": "RUNNING"},
@@ -81,3 +81,48 @@ def test_what_is_missing_is_an_error(template: str, says: str) -> None:
 def test_what_is_no_path_is_refused_with_the_place(template: str, says: str) -> None:
     with pytest.raises(JSONPathError, match=says):
         compile_template(template)
+
+
+WIDE: dict[str, Any] = {
+    "grid": [[[index] * 4] * 11 for index in range(11)],
+    "items": [{"name": f"pod-{index}", "parts": [index] * 15} for index in range(1_000)],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "count"),
+    [
+        (".items[*].name", 1_000),
+        ('.items[?(@.name=="pod-7")].name', 1),
+        ("..name", 1_000),
+        (".items[*,*].name", None),
+        (".items[*,0].name", None),
+        (".items[0][*,*]", 4),
+        (".grid[*][*][*]", 484),
+        (f".grid[{','.join('*' * 64)}][{','.join('*' * 64)}]", None),
+        ("..*..*", None),
+        ("..missing..missing", 0),
+        ("[*,*,*][?(@..missing)]", None),
+    ],
+)
+def test_an_evaluation_has_a_bound(path: str, count: int | None) -> None:
+    find = compile_path(path, allow_missing=True)
+    if count is not None:
+        assert len(find(WIDE)) == count
+        return
+    with pytest.raises(PathTooLarge, match=r"more than \d+ values"):
+        find(WIDE)
+
+
+def test_all_actions_of_a_template_share_the_bound() -> None:
+    assert compile_template("{.items[*].name}" * 5)(WIDE).startswith("pod-0 pod-1 ")
+    with pytest.raises(PathTooLarge, match="looks at more than 20000 values"):
+        compile_template("{.items[*].name}" * 11)(WIDE)
+    with pytest.raises(PathTooLarge, match="prints more than 4194304 characters"):
+        compile_template("{.a}" * 5)({"a": "x" * 1_000_000})
+
+
+def test_a_union_has_a_bound_of_keys() -> None:
+    assert compile_path(f"[{','.join('*' * 64)}]")([1]) == [1] * 64
+    with pytest.raises(JSONPathError, match="brackets with 65 keys: there may be at most 64"):
+        compile_path(f"[{','.join('*' * 65)}]")

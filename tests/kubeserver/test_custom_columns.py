@@ -27,6 +27,7 @@ GADGET: Manifest = {
         ("string", ".spec.ports[7]", None),
         ("string", '.spec.ports[?(@.name=="second")].name', "second"),
         ("string", ".spec.nowhere.at.all", None),
+        ("string", f".spec[{','.join('*' * 60)}][*,*,*,*,*,*,*,*,*]", None),
         ("integer", ".spec.size", 3),
         ("integer", ".spec.ratio", 2),
         ("integer", ".spec.name", None),

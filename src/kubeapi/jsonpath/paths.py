@@ -1,4 +1,7 @@
-"""Paths into a value: names, quoted names, indexes and slices, unions of these, `*`, `..`, filters `[?(@.a=="b")]`."""
+"""Paths into a value: names, quoted names, indexes and slices, unions of these, `*`, `..`, filters `[?(@.a=="b")]`.
+
+Unions, `*` and `..` multiply results, and tenants write paths: each evaluation has a bound.
+"""
 
 import operator
 import re
@@ -14,8 +17,34 @@ class JSONPathError(ValueError):
     """The text is no JSONPath that we know, or the value has nothing under it."""
 
 
-Step = Callable[[Any], Iterable[Any]]
+class PathTooLarge(JSONPathError):
+    """The path finds more in a value than an evaluation may find or look at."""
+
+
+MOST_KEYS = 64
+"""Keys of one union."""
+MOST_RESULTS, MOST_LOOKS = 1_000, 20_000
+"""Results of a step, and values that all steps of an evaluation look at."""
+
+
+class PathEffort:
+    """Looks that an evaluation has left."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MOST_LOOKS
+
+    def spend(self) -> None:
+        """Counts one look. Raises: PathTooLarge."""
+        self._left -= 1
+        if self._left < 0:
+            raise PathTooLarge(f"it looks at more than {MOST_LOOKS} values; name them more closely")
+
+
+Step = Callable[[Any, PathEffort], Iterable[Any]]
 Find = Callable[[Any], list[Any]]
+Search = Callable[[Any, PathEffort], list[Any]]
 
 _STEP = re.compile(
     r"(?:(?P<deep>\.\.)|\.)?(?:"
@@ -42,7 +71,14 @@ def compile_path(path: str, *, allow_missing: bool = False) -> Find:
     """The values under `path`, in their order. Raises: JSONPathError.
 
     The function raises LookupError for a key that is missing, unless that is allowed; and for an index out of bounds.
+    It raises PathTooLarge when a step finds more than `MOST_RESULTS`, or all look at more than `MOST_LOOKS`.
     """
+    search = compile_search(path, allow_missing=allow_missing)
+    return lambda value: search(value, PathEffort())
+
+
+def compile_search(path: str, *, allow_missing: bool = False) -> Search:
+    """`compile_path` for evaluations that share an effort."""
     return _Reader(allow_missing).path(path)
 
 
@@ -58,7 +94,7 @@ class _Reader:
 
     allow_missing: bool
 
-    def path(self, path: str) -> Find:
+    def path(self, path: str) -> Search:
         path = path.removeprefix("$").removeprefix("@")
         steps: list[Step] = []
         position = 0 if path != "." else 1
@@ -70,13 +106,13 @@ class _Reader:
             steps.append(_anywhere(step) if match["deep"] else step)
             position = match.end()
 
-        def find(value: Any) -> list[Any]:
+        def search(value: Any, effort: PathEffort) -> list[Any]:
             found = [value]
             for step in steps:
-                found = [result for item in found for result in step(item)]
+                found = _results(step, found, effort)
             return found
 
-        return find
+        return search
 
     def _step(self, match: re.Match[str]) -> Step:
         if match["filter"]:
@@ -85,7 +121,10 @@ class _Reader:
             return _all if match["name"] == "*" else self._named(_plain(match["name"]))
         if not match["keys"]:
             return _slice(_FIRST)
-        return _union([self._bracketed(key) for key in _KEY.finditer(match["keys"]) if key[0]])
+        keys = [self._bracketed(key) for key in _KEY.finditer(match["keys"]) if key[0]]
+        if len(keys) > MOST_KEYS:
+            raise JSONPathError(f"brackets with {len(keys)} keys: there may be at most {MOST_KEYS}")
+        return _union(keys)
 
     def _bracketed(self, key: re.Match[str]) -> Step:
         if key["quote"]:
@@ -103,7 +142,7 @@ class _Reader:
     def _named(self, name: str) -> Step:
         """Lists have no names."""
 
-        def step(value: Any) -> Iterator[Any]:
+        def step(value: Any, _: PathEffort) -> Iterator[Any]:
             found = cast(Mapping[str, Any], value).get(name) if isinstance(value, Mapping) else None
             if found is not None:
                 yield found
@@ -120,26 +159,39 @@ class _Reader:
         wanted = _literal(match["right"]) if match["op"] else None
         compare = _OPERATORS[match["op"]] if match["op"] else None
 
-        def holds(item: Any) -> bool:
+        def holds(item: Any, effort: PathEffort) -> bool:
+            effort.spend()
             try:
-                found = left(item)
+                found = left(item, effort)
                 return bool(found) and (compare is None or compare(found[0], wanted))
             except (LookupError, TypeError):
                 return False
 
-        return lambda value: [item for item in _all(value) if holds(item)]
+        return lambda value, effort: (item for item in _all(value, effort) if holds(item, effort))
 
 
 def _plain(name: str) -> str:
     return re.sub(r"\\(.)", r"\1", name)
 
 
+def _results(step: Step, items: list[Any], effort: PathEffort) -> list[Any]:
+    """Raises: PathTooLarge as soon as there are too many."""
+    found: list[Any] = []
+    for item in items:
+        for result in step(item, effort):
+            effort.spend()
+            if len(found) == MOST_RESULTS:
+                raise PathTooLarge(f"it finds more than {MOST_RESULTS} values; name them more closely")
+            found.append(result)
+    return found
+
+
 def _union(steps: list[Step]) -> Step:
-    return lambda value: [found for step in steps for found in step(value)]
+    return lambda value, effort: (found for step in steps for found in step(value, effort))
 
 
 def _at(index: int) -> Step:
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: Any, _: PathEffort) -> Iterator[Any]:
         items = _items(value)
         if not -len(items) <= index < len(items):
             raise LookupError(f"index {index} is out of bounds: the list has {len(items)} items")
@@ -149,7 +201,7 @@ def _at(index: int) -> Step:
 
 
 def _slice(bounds: slice) -> Step:
-    return lambda value: _items(value)[bounds]
+    return lambda value, _: _items(value)[bounds]
 
 
 def _items(value: Any) -> list[Any]:
@@ -158,7 +210,7 @@ def _items(value: Any) -> list[Any]:
     return cast(list[Any], value)
 
 
-def _all(value: Any) -> Iterable[Any]:
+def _all(value: Any, _: PathEffort) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return cast(Mapping[str, Any], value).values()
     return cast(list[Any], value) if isinstance(value, list) else ()
@@ -167,11 +219,12 @@ def _all(value: Any) -> Iterable[Any]:
 def _anywhere(step: Step) -> Step:
     """`step` on a value and on all below it, as far as they have what it looks for."""
 
-    def everywhere(value: Any) -> Iterator[Any]:
+    def everywhere(value: Any, effort: PathEffort) -> Iterator[Any]:
+        effort.spend()
         with suppress(LookupError):
-            yield from step(value)
-        for item in _all(value):
-            yield from everywhere(item)
+            yield from step(value, effort)
+        for item in _all(value, effort):
+            yield from everywhere(item, effort)
 
     return everywhere
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from kubeapi.jsonpath import compile_path, printed
+from kubeapi.jsonpath import PathTooLarge, compile_path, printed
 from kubeapi.meta import ReadOnlyManifest, parse_time
 from kubeserver.kinds.columns import age
 from kubeserver.kinds.kind import Cell, Column
@@ -35,7 +35,7 @@ def _cell(path: str, show: Show) -> Cell:
     def cell(manifest: ReadOnlyManifest, now: datetime) -> Any:
         try:
             found = find(manifest)
-        except LookupError:
+        except (LookupError, PathTooLarge):
             return None
         return show(found[0], now) if found else None
 

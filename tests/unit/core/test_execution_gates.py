@@ -61,6 +61,13 @@ def test_a_gate_holds_when_its_object_says_so(expression: str, found: Manifest, 
     assert judge_gate(gate(expression), found) == GateSight(why)
 
 
+def test_a_gate_that_finds_too_much_does_not_hold_and_says_so() -> None:
+    many = ",".join("*" * 60)
+    sight = judge_gate(gate(f"jsonpath={{[{many}][{many}][{many}]}}"), {"spec": {"a": {"b": "c"}}})
+    assert not sight.holds
+    assert "finds more than 1000 values" in sight.why
+
+
 def moved(**status: object) -> ResourceBinding:
     found = binding(divided({"a": 1, "b": 1}), 2, targets(b=2))
     return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, **status))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kubeapi.jsonpath import JSONPathError, compile_template
+from kubeapi.jsonpath import JSONPathError, PathTooLarge, compile_template
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.gates import ReplacementGate, parse_condition, parse_path
 from leeward.api.meta import Condition, find_condition, put_condition
@@ -112,6 +112,8 @@ def _judge_path(template: str, wanted: str | None, found: ReadOnlyManifest) -> G
     """Kubernetes: `kubectl wait --for=jsonpath`; same."""
     try:
         value = compile_template(template)(found)
+    except PathTooLarge as error:
+        return GateSight(str(error))
     except JSONPathError:
         return GateSight(f"it has no {template}")
     if wanted is None:
