@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.answers.advice import naming, placement_of
+from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS
+from leeward.api.work import ResourceBinding
 from leeward.cli.explain_text import help_lines
 from leeward.client import Client
 from leeward.manager.gates import switch_gates
@@ -135,6 +139,55 @@ def test_the_printed_advice_gives_a_place_to_what_has_none(placement: Manifest, 
         await world.sleep(30)
         assert placed(world) >= 2
         assert (await explain(world)).helps == ()
+
+    play(story, THREE)
+
+
+def test_advice_to_name_a_cluster_shuts_out_none_that_labels_select() -> None:
+    """An affinity without names allows every cluster with these labels, and one name would allow that one alone."""
+    labelled = {"labelSelector": {"matchLabels": {"tier": "prod"}}}
+    wire: Manifest = {
+        "metadata": {
+            "name": WEB,
+            "namespace": "default",
+            "annotations": {
+                "propagationpolicy.karmada.io/namespace": "default",
+                "propagationpolicy.karmada.io/name": "web",
+            },
+        },
+        "spec": {
+            "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"},
+            "placement": {**by_weight({"member1": 1}), "clusterAffinity": labelled},
+        },
+    }
+    prod = from_wire(
+        {"metadata": {"name": "member3", "labels": {"tier": "prod"}}, "spec": {"syncMode": "Push"}}, Cluster
+    )
+    first, all_allowed = naming(from_wire(wire, ResourceBinding), [prod])
+    assert (first.change, all_allowed.change) == ("name member3 in its policy", "let its policy allow all clusters")
+    placement = json.loads(shlex.split(first.command)[-1])["spec"]["placement"]
+    assert list(placement) == ["replicaScheduling"]
+    affinity = placement_of(first.binding).cluster_affinity
+    assert affinity is not None
+    assert affinity.cluster_names == ()
+    del wire["spec"]["placement"]["replicaScheduling"]
+    assert [each.change for each in naming(from_wire(wire, ResourceBinding), [prod])] == [all_allowed.change]
+
+
+def test_no_advice_is_given_by_which_a_running_copy_is_lost() -> None:
+    """More is asked for, and the policy names the cluster of the running copy no more."""
+
+    async def story(world: World) -> None:
+        await deployed(world, by_weight({"member1": 1}))
+        assert world.assigned(WEB) == {"member1": 2}
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"fra-9": 1})}}, "default")
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 6}}, "default")
+        await world.sleep(60)
+        assert world.assigned(WEB) == {"member1": 2}
+        assert [each.change for each in (await explain(world)).helps] == ["let its policy allow all clusters"]
+        await carry_out(world, await printed(world, "let its policy allow all clusters"))
+        await world.sleep(60)
+        assert world.assigned(WEB) == {"member1": 2, "member2": 2, "member3": 2}
 
     play(story, THREE)
 

@@ -115,14 +115,18 @@ def naming(binding: Binding, clusters: Sequence[Cluster]) -> Iterator[Advice]:
     if placement.cluster_affinity is not None and not placement.cluster_affinities:
         unnamed = with_policy_patch(binding, {"placement": {"clusterAffinity": {"clusterNames": None}}})
         clusters = [each for each in clusters if is_in_any_term(unnamed.spec, each)]
-    if named := [each.name for each in clusters][:MOST_NAMED]:
+    named = [each.name for each in clusters][:MOST_NAMED]
+    if patch := _naming(binding, named) if named else {}:
         listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
-        yield from of_policy(binding, f"name {listed} in its policy", {"placement": _naming(binding, named)})
+        yield from of_policy(binding, f"name {listed} in its policy", {"placement": patch})
     yield from of_policy(binding, "let its policy allow all clusters", allowing_all(binding))
 
 
 def _naming(binding: Binding, named: Sequence[str]) -> Manifest:
-    """Patch of a placement that names more clusters."""
+    """Patch of a placement that names more clusters.
+
+    An affinity without names allows every cluster that it selects: one name would shut the others out.
+    """
     placement = placement_of(binding)
     patch: Manifest = {}
     if placement.cluster_affinities:
@@ -130,7 +134,7 @@ def _naming(binding: Binding, named: Sequence[str]) -> Manifest:
         name = next(each for each in ("more", *(f"more-{n}" for n in range(2, 99))) if each not in taken)
         added = {"affinityName": name, "clusterNames": named}
         patch["clusterAffinities"] = [*to_wire(placement.cluster_affinities), added]
-    elif placement.cluster_affinity is not None:
+    elif placement.cluster_affinity is not None and placement.cluster_affinity.cluster_names:
         patch["clusterAffinity"] = {"clusterNames": [*placement.cluster_affinity.cluster_names, *named]}
     if weights := _weights(binding):
         more = [{"targetCluster": {"clusterNames": [each]}, "weight": 1} for each in named]

@@ -131,8 +131,19 @@ class _Trial:
         had = {target.name: target.replicas for target in self._binding.spec.clusters}
         return [target.name for target in then.clusters if target.replicas > had.get(target.name, -1)]
 
+    def _loses(self, then: Decision) -> bool:
+        """Tells whether a copy that may serve and that stays now is taken by the change, without an eviction."""
+        works, clusters = self._state.works_of(self._key), self._state.clusters
+        had = {target.name: target.replicas for target in self._binding.spec.clusters}
+        kept = {target.name for target in then.clusters} | {task.from_cluster for task in then.eviction_tasks}
+        taken = [target.name for target in self._now.clusters if target.name in had and target.name not in kept]
+        there = [name for name in taken if name in clusters and not looks_dead(clusters[name])]
+        return any(availability(works.get(name), clusters[name], had[name]).at_most for name in there)
+
     def _effect(self, then: Decision) -> str:
-        """Sentence on the gain of the change; empty where it gains nothing."""
+        """Sentence on the gain of the change; empty where it gains nothing, or takes a copy that serves."""
+        if self._loses(then):
+            return ""
         if stays := [name for name in then.withdrawn if name not in self._now.withdrawn]:
             return f"it stays in {', '.join(stays)}"
         before, after = (well_placed(self._state.clusters, each) for each in (self._now, then))
