@@ -42,7 +42,10 @@ _LOWEST = {"cpu": Decimal("0.001"), "memory": Decimal(2**20)}
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """`binding` is the one that is decided on in its place, in a fleet without the taints of `untainted` clusters."""
+    """`binding` is the one that is decided on in its place, in a fleet without the taints of `untainted` clusters.
+
+    `command` is empty where the picture does not have all that the command must say.
+    """
 
     change: str
     command: str
@@ -197,7 +200,10 @@ def _more(asked: str, limit: str) -> str:
 
 
 def asking_less(binding: Binding, short: Collection[str]) -> Iterator[Advice]:
-    """Lower requests of these resources: half, a quarter, an eighth, of a kind whose Pods may be changed."""
+    """Lower requests of these resources: half, a quarter, an eighth, of a kind whose Pods may be changed.
+
+    There is no command: the request is a Pod's sum, and `kubectl set resources` sets it on every container.
+    """
     resource, requirements = binding.spec.resource, binding.spec.replica_requirements
     if requirements is None or resource.kind not in _RESIZED:
         return
@@ -213,10 +219,8 @@ def asking_less(binding: Binding, short: Collection[str]) -> Iterator[Advice]:
         changed = msgspec.structs.replace(
             binding, spec=msgspec.structs.replace(binding.spec, replica_requirements=less)
         )
-        told = ",".join(f"{name}={each}" for name, each in lower.items())
-        kind, where = resource.kind.lower(), f" -n {resource.namespace}" if resource.namespace else ""
-        command = f"kubectl set resources {kind} {resource.name}{where} --requests={told}"
-        yield Advice(f"lower its requests to {told.replace(',', ', ')}", command, changed)
+        told = ", ".join(f"{name}={each}" for name, each in lower.items())
+        yield Advice(f"lower its requests to {told}, for all containers of a Pod together", "", changed)
 
 
 def _lower(name: str, amount: Decimal) -> str:
