@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION, TIME_TO_START_ANNOTATION
-from leeward.api.resource import CLUSTERS
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION, TIME_TO_START_ANNOTATION, execution_space
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.operations.drain import start_drain
 from leeward.sim.member import agent_of
 from leeward.sim.network import Link
@@ -181,12 +182,21 @@ def test_s1_a_copy_that_was_cut_off_and_is_well_is_not_purged_any_more(mode: Mod
     play(story, {**THREE, "member1": mode})
 
 
-@pytest.mark.parametrize("taint", ["stays", "goes"])
-def test_s7_what_was_cut_off_is_purged_where_it_serves_nothing_or_its_taint_stands(taint: str) -> None:
+@pytest.mark.parametrize("why", ["drained", "empty", "cordoned", "ordered"])
+def test_s7_what_was_cut_off_is_purged_where_it_cannot_come_back(why: str) -> None:
+    """A purge is carried out where the taint stands, nothing serves, nothing new may come, or an order was given."""
+
     async def story(world: World) -> None:
         way = await is_cut_off_and_purged(world, ONE)
-        if taint == "stays":
+        if why == "drained":
             await start_drain(world.client, "member1", None)
+        elif why == "cordoned":
+            home = await world.client.get(CLUSTERS, "member1")
+            taints = [to_builtins(taint) for taint in home.taints] + [{"key": "cordoned", "effect": "NoSchedule"}]
+            await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": taints}})
+        elif why == "ordered":
+            (work,) = (await world.client.list(WORKS, execution_space("member1"))).items
+            await world.client.delete(WORKS, work.name, work.namespace)
         else:
             await without_room(world, "member1")
             await delete_pods(world, "member1")

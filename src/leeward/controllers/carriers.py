@@ -10,6 +10,7 @@ from kubeapi.meta import labels_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work, is_application
+from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.execution.addresses import may_be_behind
 from leeward.core.interpreter.fields import text_at
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING, BindingKind
@@ -23,6 +24,7 @@ class Carriers:
     """Follows Works by cluster and namespace."""
 
     def __init__(self, plane: ControlPlane) -> None:
+        self._clock = plane.clock
         self._works = plane.informers.of(WORKS)
         self._fleet = ClustersByName(plane.informers.of(CLUSTERS))
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
@@ -45,15 +47,17 @@ class Carriers:
 
     def _leaves(self, user: Work) -> bool:
         """Tells whether a copy is to leave its cluster: its Work waits for that, or its binding says so, or a taint
-        drives out whatever can go."""
+        that it does not tolerate for ever drives it out."""
         cluster, binding = cluster_of_execution_space(user.namespace), self._binding(user)
-        home = self._fleet.get(cluster)
-        if user.is_leaving or user.is_removal_held or (home is not None and home.has_no_execute):
+        if user.is_leaving or user.is_removal_held:
             return True
-        spec = binding.spec if binding is not None else None
-        return spec is not None and (
+        if binding is None:
+            return False
+        home, spec = self._fleet.get(cluster), binding.spec
+        return (
             any(task.from_cluster == cluster for task in spec.graceful_eviction_tasks)
             or all(target.name != cluster for target in spec.clusters)
+            or (home is not None and decide_stay(home.taints, spec.tolerations, self._clock.now()).due is not None)
         )
 
     def _runs(self, user: Work) -> bool:

@@ -3,17 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import REFLECTED_CONDITION, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, Work, is_application
 from leeward.controllers.carriers import Carriers
 from leeward.controllers.returned_copies import dependants_of, placed_copies
+from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.copies.availability import wanted_by_itself
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.eviction.tasks import is_ended_by_a_person
+from leeward.core.eviction.withdrawal import would_be_considered
 from leeward.core.execution.removal import NOT_REPLACED, STILL_USED, goes_at_once, settles_at, why_removal_waits
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.core.scheduling.affinity import is_in_any_term
@@ -119,30 +123,41 @@ class RemovalHolds:
         if is_wanted or (is_purged and self._is_purge_due(binding, cluster, present[cluster])):
             return NOT_REPLACED if is_wanted else "", None
         why, look_at = self._ask(binding, cluster, present, needs)
-        if not why and not is_application(binding) and self._carriers.carries(present[cluster]):
+        home = self._fleet.get(cluster)
+        stays_in_fleet = home is not None and not home.is_being_deleted
+        if not why and stays_in_fleet and not is_application(binding) and self._carriers.carries(present[cluster]):
             return STILL_USED, self._clock.now() + LOOK_AGAIN
         return why, look_at
 
     def _is_purge_due(self, binding: Binding, cluster: str, work: Work) -> bool:
-        """Tells whether the cluster of a purged copy can be seen, and the reason of its eviction stands: a taint, where
-        it was away; or the user wants none there. Holds: S1, S7."""
-        home, spec = self._fleet.get(cluster), binding.spec
+        """Tells whether the cluster of a purged copy can be seen, and the copy is not to serve on there. An order that
+        was given is not taken back. Holds: S1, S7."""
+        home = self._fleet.get(cluster)
         if home is None or home.is_being_deleted:
             return True
-        own = [reason_of(task) for task in spec.graceful_eviction_tasks if task.from_cluster == cluster]
-        is_tainted = work.is_held_since_away or TaskReason.TAINT_UNTOLERATED in own
-        may_return = decide_stay(home.taints, spec.tolerations, self._clock.now()).due is None
-        may_return = may_return and is_in_any_term(spec, home) and not placement_changed(binding)
-        stands = not (is_tainted and may_return) or self._serves_nothing(binding, cluster, work)
-        return stands and settles_at(home) is not None
+        is_ordered = work.metadata.deletion_timestamp is not None
+        return settles_at(home) is not None and (is_ordered or not self._may_return(binding, home, work))
 
-    def _serves_nothing(self, binding: Binding, cluster: str, work: Work) -> bool:
-        """Tells whether the copy was looked at since its cluster became Ready, and nobody can rely on it: it never
-        comes back by itself, and nothing is made before it is gone."""
-        home, told = self._fleet[cluster], find_condition(work.status.conditions, REFLECTED_CONDITION)
+    def _may_return(self, binding: Binding, home: Cluster, work: Work) -> bool:
+        """Tells whether a copy may serve on whose cluster was away: withdrawal takes it back once it is seen whole.
+
+        Nothing is made before a purged copy is gone, so one goes that cannot be taken back: another placement is asked
+        for, the scheduler would not consider the cluster, or a look since its return does not call it whole.
+        """
+        spec = binding.spec
+        tasks = [task for task in spec.graceful_eviction_tasks if task.from_cluster == home.metadata.name]
+        was_away = work.is_held_since_away or TaskReason.TAINT_UNTOLERATED in map(reason_of, tasks)
+        if not was_away or placement_changed(binding) or not is_in_any_term(spec, home):
+            return False
+        if decide_stay(home.taints, spec.tolerations, self._clock.now()).due is not None:
+            return False
+        if not all(would_be_considered(tolerating_hold_down(spec), task, home) for task in tasks):
+            return False
+        told = find_condition(work.status.conditions, REFLECTED_CONDITION)
         at, since = (each.last_transition_time if each is not None else None for each in (told, home.ready))
-        known = copies_of(binding.spec, {cluster: work}, self._fleet, self._clock.now()).rows[cluster].known
-        return at is not None and since is not None and at >= since and known.at_least == 0
+        row = copies_of(spec, {home.metadata.name: work}, self._fleet, self._clock.now()).rows[home.metadata.name]
+        is_looked_at = at is not None and since is not None and at >= since
+        return not is_looked_at or row.known.is_whole or bool(wanted_by_itself(work, home))
 
     def _ask(
         self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int]

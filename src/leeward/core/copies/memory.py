@@ -147,6 +147,6 @@ def _of_earlier_version(annotations: Mapping[str, str]) -> BindingMemory | None:
         return None
     failures, awaited, release = (annotations.get(name, "{}").encode() for name in EARLIER_MEMORY_ANNOTATIONS)
     failed, waiting, moved = decode(failures, _Failures), decode(awaited, _Failures), decode(release, _Release)
-    known = next((each for each in (failed, waiting, moved) if each.replicas), moved)
+    known = next((each for each in (failed, waiting, moved) if each.release), moved)
     memory = BindingMemory(known.release, known.replicas, moved.since, failed.healthy_since)
     return memory.noting(failed.since, failed.left, waiting.since)

@@ -5,12 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
-from leeward.api.names import (
-    BRAKE_NAME,
-    EVICT_SHARED_ANNOTATION,
-    EVICTION_HELD_CONDITION,
-    SYSTEM_NAMESPACE,
-)
+from leeward.api.names import BRAKE_NAME, EVICT_SHARED_ANNOTATION, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, ResourceBindingSpec, ResourceIdentifier, Work
 from leeward.core.cluster_health.brake import looks_dead
@@ -145,6 +140,8 @@ def held_tasks(
         )
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)
+        if assessment.is_under_way:
+            return _held(HeldReason.RUN_UNDER_WAY, f"the copy in {clusters} stays until the Job ends that replaces it")
         why = _why_not_healthy({name: works.get(name) for name in sorted(targets)})
         return _held(HeldReason.REPLACEMENT_MISSING, f"the copy in {clusters} stays: {why}")
     suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]

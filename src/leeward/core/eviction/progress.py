@@ -49,13 +49,14 @@ _INSTANT = timedelta(microseconds=1)
 class Assessment:
     """Tasks that go on, clusters whose task has ended, and when to look again.
 
-    `overdue` are the clusters whose task is past its grace period and goes on.
+    `overdue` are the clusters whose task is past its grace period and goes on. A Job that replaces one `is_under_way`.
     """
 
     kept: tuple[GracefulEvictionTask, ...]
     finished: tuple[str, ...]
     overdue: tuple[str, ...]
     wake_at: datetime | None
+    is_under_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,10 @@ def assess_tasks(
             continue
         kept.append(task)
         if task.suppress_deletion is None:
-            if now > end and not open_task.row.is_gone and not is_under_way:
+            if now > end and not open_task.row.is_gone:
                 overdue.append(name)
             instants += [at for at in (end + _INSTANT, may_end) if at is not None and now < at < END_OF_TIME]
-    return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None))
+    return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None), is_under_way)
 
 
 _Rule = Callable[[_OpenTask], datetime | None]

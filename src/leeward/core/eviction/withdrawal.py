@@ -145,10 +145,10 @@ class Returns:
         may_stay = not decide_stay(cluster.taints, self.spec.tolerations, self.now).is_over(self.now)
         is_enough = not reason.was_never_healthy and bool(wanted_by_itself(work, cluster))
         asked = tolerating_hold_down(self.spec) if late else self.spec
-        return may_stay and (is_enough or row.known.is_whole) and _is_feasible(asked, task, cluster)
+        return may_stay and (is_enough or row.known.is_whole) and would_be_considered(asked, task, cluster)
 
 
-def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:
+def would_be_considered(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:
     """Tells whether the scheduler would consider the cluster, were there no task and no copy; in which affinity term is
     asked with the others (`common_term`). Holds: S2."""
     others = tuple(other for other in spec.graceful_eviction_tasks if other is not task)

@@ -166,6 +166,13 @@ def test_the_annotations_of_earlier_versions_are_read_and_go_with_the_first_writ
     assert parse_memory(both, at(200)).clusters == {}, "they are read only where there is no other"
 
 
+def test_the_annotations_of_what_has_no_replicas_are_read_too() -> None:
+    """Earlier versions left out the number 0, as of a DaemonSet or a custom resource."""
+    texts = {name: text.replace('"replicas":3,', "") for name, text in EARLIER.items()}
+    memory = parse_memory(annotated(bound("7", replicas=0), texts), at(200))
+    assert (memory.tried, memory.unhealthy, memory.awaited) == (("a",), {"a": at(50)}, {"b": at(100)})
+
+
 @pytest.mark.parametrize("name", EARLIER_MEMORY_ANNOTATIONS)
 def test_each_of_the_earlier_annotations_is_read_alone(name: str) -> None:
     alone = {name: EARLIER[name]}
