@@ -19,7 +19,7 @@ from leeward.api.interpreter_config import ResourceInterpreterWebhookConfigurati
 from leeward.api.resource import RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.app.flags.settings import settings_of
-from leeward.client import Invalid
+from leeward.client import Invalid, Unreachable
 from leeward.client.resolving import ForbiddenAddress
 from leeward.runtime.interpreter_webhooks import HttpsCalls
 from leeward.sim.world import World
@@ -99,6 +99,27 @@ def asked(hook: Manifest, calls: HttpsCalls) -> None:
 def test_nothing_is_sent_to_a_stored_one(url: str, told: str) -> None:
     with pytest.raises(ValueError, match=re.escape(told)):
         asked(configuration(url), HttpsCalls())
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1:9443/gate", "https://[::1]/gate", "https://localhost:9443/gate"])
+def test_a_gate_asks_nothing_on_the_machine_unless_a_flag_allows_it(url: str) -> None:
+    with pytest.raises((ValueError, ForbiddenAddress), match="is a loopback address"):
+        asked(configuration(url), HttpsCalls().of_gates())
+    loopback = AddressRules(allowed=(ip_network("127.0.0.0/8"), ip_network("::1/128")))
+    with pytest.raises(Unreachable):
+        asked(configuration(url), HttpsCalls(loopback).of_gates())
+
+
+def test_a_gate_does_not_ask_the_control_plane_itself() -> None:
+    own = AddressRules(own=(("10.0.0.7", 6443),))
+    with pytest.raises(ValueError, match="is the control plane itself"):
+        asked(configuration("https://10.0.0.7:6443/gate"), HttpsCalls(own).of_gates())
+
+
+def test_gates_have_connections_of_their_own() -> None:
+    calls = HttpsCalls()
+    assert calls.of_gates() is not calls
+    assert calls.of_gates() is calls.of_gates()
 
 
 def test_a_name_that_resolves_to_a_metadata_service_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ TERMS: Manifest = {
     "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
 }
 HOST = "https://gates.example.com"
+WEBHOOK = {"webhook": f"{HOST}/promoted"}
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,10 @@ def gated(placement: Manifest = TERMS, **annotations: object) -> Manifest:
     return wanted
 
 
+def of_cluster(wanted: Manifest) -> Manifest:
+    return {**wanted, "kind": CLUSTER_POLICIES.kind}
+
+
 async def defined(world: World, example: Example) -> None:
     """The kind everywhere, and an object of it in each member that is not promoted."""
     for client in (world.client, *(world.member(name).client for name in world.members)):
@@ -113,7 +118,10 @@ async def report(
 
 async def deployed(world: World, wanted: Manifest, template: Manifest | None = None) -> None:
     await world.client.create(DEPLOYMENTS, template or deployment("ledger", 2), "default")
-    await world.client.create(POLICIES, wanted, "default")
+    if wanted["kind"] == CLUSTER_POLICIES.kind:
+        await world.client.create(CLUSTER_POLICIES, wanted)
+    else:
+        await world.client.create(POLICIES, wanted, "default")
     await world.until(lambda: world.assigned(LEDGER) == {"member1": 2}, 60)
     await world.sleep(60)
     assert await ready_replicas(world, "member1", "ledger") == 2, "the first placement waits for no gate"
@@ -339,7 +347,7 @@ def test_a_webhook_opens_the_gate_and_its_silence_does_not() -> None:
 
     async def story(world: World) -> None:
         world.interpreter_hosts.put(HOST, review)
-        await deployed(world, gated(wait_for={"webhook": f"{HOST}/promoted"}))
+        await deployed(world, of_cluster(gated(wait_for=WEBHOOK)))
         assert asked == []
         await world.member("member1").stop()
         await world.until(lambda: told(world) is not None, 1200)
@@ -423,6 +431,32 @@ def test_only_an_administrator_names_an_object_of_another_namespace(kind: str) -
     play(story, TWO)
 
 
+@pytest.mark.parametrize("kind", ["PropagationPolicy", "ClusterPropagationPolicy"])
+def test_a_webhook_that_a_template_names_is_never_asked(kind: str) -> None:
+    """The control plane would ask it from its own network: that is for administrators."""
+    asked: list[Manifest] = []
+
+    async def review(request: Manifest) -> Manifest:
+        asked.append(request)
+        return {"allowed": True}
+
+    async def story(world: World) -> None:
+        world.interpreter_hosts.put(HOST, review)
+        template = deployment("ledger", 2)
+        template["metadata"]["annotations"] = {"leeward.dev/wait-for": render_yaml(WEBHOOK)}
+        await deployed(world, {**policy("ledger", TERMS), "kind": kind}, template)
+        await world.member("member1").stop()
+        await world.until(lambda: told(world) is not None, 1200)
+        await held_for(world, 120)
+        condition = told(world)
+        assert condition is not None
+        assert condition.reason == "GateUnreadable"
+        assert "leeward.dev/wait-for: webhook: only a ClusterPropagationPolicy may name one" in condition.message
+        assert asked == []
+
+    play(story, TWO)
+
+
 def test_a_template_has_its_own_gate_and_one_that_cannot_be_read_holds() -> None:
     async def story(world: World) -> None:
         template = deployment("ledger", 2)
@@ -452,6 +486,7 @@ def test_a_policy_with_a_gate_that_makes_no_sense_is_refused() -> None:
             ({**RAMEN.gate, "for": "ready"}, "for: must be condition=TYPE"),
             ({**RAMEN.gate, "name": "$(pod)"}, "name: $(pod) is none of $(cluster)"),
             ({**RAMEN.gate, "tellAfter": "soon"}, "must be a duration"),
+            ([RAMEN.gate, WEBHOOK], "webhook: only a ClusterPropagationPolicy may name one; name an object"),
         ):
             with pytest.raises(Invalid, match=re.escape(said)):
                 await world.client.create(POLICIES, gated(wait_for=gate), "default")

@@ -14,12 +14,14 @@ Each is YAML, one gate or a list of them, on a policy or a template:
 
     webhook: https://gates.example.com/promoted     # in place of an object; with caBundle
 
+Only a ClusterPropagationPolicy names a webhook: the control plane asks it from its own network.
+
 `$(cluster)`, `$(name)`, `$(namespace)` and `$(kind)` stand for the cluster of the replacement, and the application.
 `for` is written as for `kubectl wait`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -37,6 +39,9 @@ from leeward.api.rules.texts import endpoint_fault
 GATE_ANNOTATIONS = (WAIT_FOR_ANNOTATION, KEEP_UNTIL_ANNOTATION)
 MOST_GATES, MOST_CHARACTERS = 8, 8 * 1024
 TELL_AFTER_SECONDS = 300
+WEBHOOK_REFUSED = (
+    "webhook: only a ClusterPropagationPolicy may name one; name an object, or ask an administrator for that policy"
+)
 TARGET, CONTROL_PLANE = "Target", "ControlPlane"
 CREATED, OWN_NAME = "create", "$(name)"
 _OF_OBJECT = ("apiVersion", "kind", "name", "namespace", "in", "for")
@@ -89,6 +94,12 @@ def parse_gates(annotation: str, annotations: Mapping[str, str]) -> tuple[Replac
         return tuple(_gate(each) for each in found)
     except ValueError as error:
         raise OptionFault(annotation, str(error)) from error
+
+
+def refuse_webhooks(annotation: str, gates: Iterable[ReplacementGate]) -> None:
+    """Refuses webhooks in gates that no administrator has written. Raises: OptionFault."""
+    if any(gate.webhook for gate in gates):
+        raise OptionFault(annotation, WEBHOOK_REFUSED)
 
 
 def parse_condition(expression: str) -> tuple[str, str] | None:

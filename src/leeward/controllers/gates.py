@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from kubeapi.meta import Manifest
 from leeward.api.failback import OptionFault
-from leeward.api.gates import ReplacementGate, is_gated, parse_gates
+from leeward.api.gates import WEBHOOK_REFUSED, ReplacementGate, is_gated, parse_gates, refuse_webhooks
 from leeward.api.interpreter_config import ResourceInterpreterWebhook, WebhookClientConfig
 from leeward.api.meta import Condition
 from leeward.api.names import (
@@ -60,6 +60,7 @@ BELIEVED = timedelta(seconds=45)
 """Time for which a look counts: longer than the longest pause, and a look after it."""
 NO_LOOK = GateSight("", seen=False)
 ADMINISTRATORS = GateSight("only a ClusterPropagationPolicy may name an object outside of the application's namespace")
+NO_WEBHOOK = GateSight(WEBHOOK_REFUSED)
 
 
 class GatePlace(NamedTuple):
@@ -175,7 +176,9 @@ class Gates:
             return
         for gate in gates:
             sight = self._sight(binding, _Look(annotation, gate, cluster))
-            if not sight.holds:
+            if sight == NO_WEBHOOK:
+                yield HeldCopy(cluster, starts, None, GateSight(f"{annotation}: {sight.why}"))
+            elif not sight.holds:
                 yield HeldCopy(cluster, starts, gate, sight)
 
     def _sight(self, binding: Binding, look: _Look) -> GateSight:
@@ -261,17 +264,21 @@ class Gates:
 
     async def _ask_webhook(self, binding: Binding, look: _Look) -> GateSight:
         """Raises: WorldError, ValueError."""
+        if not await self._is_administrators(binding, look):
+            return NO_WEBHOOK
         gate, uid = look.gate, self._plane.randomness.uid()
         client = WebhookClientConfig(url=gate.webhook, ca_bundle=gate.ca_bundle)
         hook = ResourceInterpreterWebhook(gate.webhook, client, (), timeout_seconds=LOOK_SECONDS)
-        answer = await self._plane.call_webhook(hook, question_of_gate(uid, binding, look.cluster, look.annotation))
+        answer = await self._plane.ask_gate(hook, question_of_gate(uid, binding, look.cluster, look.annotation))
         return answer_of_gate(answer.code, answer.body, uid)
 
 
 def _gates(binding: Binding, cluster: str, annotation: str) -> list[ReplacementGate]:
     """Raises: OptionFault."""
-    values = gate_values(binding, cluster)
-    return [each.in_cluster(values) for each in parse_gates(annotation, binding.metadata.annotations)]
+    values, gates = gate_values(binding, cluster), parse_gates(annotation, binding.metadata.annotations)
+    if not cluster_policy_of(binding):
+        refuse_webhooks(annotation, gates)
+    return [each.in_cluster(values) for each in gates]
 
 
 def _titles(binding: Binding, cluster: str) -> list[str]:

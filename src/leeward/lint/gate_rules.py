@@ -51,7 +51,9 @@ def _faults(
     is_of_administrator = not is_own and not claim.policy.policy.namespace
     for gate in gates:
         named = gate.in_cluster(gate_values(claim.binding, "CLUSTER"))
-        if not gate.webhook and named.namespace != claim.binding.namespace and not is_of_administrator:
+        if gate.webhook and not is_of_administrator:
+            yield "has a gate that names a webhook: it never opens", "name it in a ClusterPropagationPolicy"
+        elif not gate.webhook and named.namespace != claim.binding.namespace and not is_of_administrator:
             yield (
                 f"has a gate on {described(named)}, in another namespace: it never opens",
                 "name it in a ClusterPropagationPolicy",

@@ -72,7 +72,8 @@ class ControlPlane:
 
     `turns` are those of all controllers, `limits` those of the informers of all servers. `jail` runs the scripts of
     interpreters: in this process unless another one is given. `call_webhook` brings questions to interpreter webhooks:
-    over HTTPS unless there is another way. `share` is what this process does of the work.
+    over HTTPS unless there is another way. `ask_gate` does so for gates, over connections of its own. `share` is what
+    this process does of the work.
     """
 
     server: Server
@@ -88,11 +89,13 @@ class ControlPlane:
     jail: Jail = field(default_factory=LocalJail)
     call_webhook: Call = field(default_factory=HttpsCalls)
     share: WorkShare = WHOLE
+    ask_gate: Call = field(init=False)
     interpreter: Interpreter = field(init=False)
     interpreter_changes: InterpreterChanges = field(init=False)
 
     def __post_init__(self) -> None:
-        informers = self.server.informers
+        informers, call = self.server.informers, self.call_webhook
+        object.__setattr__(self, "ask_gate", call.of_gates() if isinstance(call, HttpsCalls) else call)
         webhooks = InterpreterWebhooks(followed_webhooks(informers), self.call_webhook, self.clock, self.supervisor)
         interpreter = Interpreter(followed(informers), self.jail, self.clock, webhooks)
         object.__setattr__(self, "interpreter", interpreter)

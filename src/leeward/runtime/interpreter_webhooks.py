@@ -10,7 +10,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.transport import Request, Response, Transport
 from leeward.api.interpreter_config import ResourceInterpreterWebhook, ResourceInterpreterWebhookConfiguration
-from leeward.api.rules.interpreters import webhook_rules, webhook_url_fault
+from leeward.api.rules.interpreters import gate_webhook_rules, https_fault, webhook_rules
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
 from leeward.client.bounds import MAX_OBJECT_BYTES, Bounds
 from leeward.client.connection import Connection, transport_of
@@ -26,15 +26,29 @@ Configurations = Callable[[], Awaitable[Iterable[ResourceInterpreterWebhookConfi
 
 
 class HttpsCalls:
-    """Keeps a connection to each server. `addresses` are the rules for those of members; see `webhook_url_fault`."""
+    """Keeps a connection to each server. `addresses` are the rules for those of members; see `webhook_url_fault`.
 
-    def __init__(self, addresses: AddressRules = DEFAULT_RULES) -> None:
-        self._addresses = webhook_rules(addresses)
+    Gates have calls of their own (`of_gates`): their servers close no connection to an interpreter's.
+    """
+
+    def __init__(
+        self,
+        addresses: AddressRules = DEFAULT_RULES,
+        rules_of: Callable[[AddressRules], AddressRules] = webhook_rules,
+    ) -> None:
+        self._given, self._addresses = addresses, rules_of(addresses)
+        self._of_gates: HttpsCalls | None = None
         self._transports: dict[tuple[str, bytes], Transport] = {}
+
+    def of_gates(self) -> "HttpsCalls":
+        """Calls of gates, by the same rules of members."""
+        if self._of_gates is None:
+            self._of_gates = HttpsCalls(self._given, gate_webhook_rules)
+        return self._of_gates
 
     async def __call__(self, hook: ResourceInterpreterWebhook, body: bytes) -> Response:
         server, path, query = webhook_exchange.address_of(hook)
-        if fault := webhook_url_fault(server, self._addresses):
+        if fault := https_fault(server, self._addresses):
             raise ValueError(fault)
         seconds = webhook_exchange.seconds_of(hook)
         request = Request("POST", path, {**query, "timeout": f"{seconds}s"}, {"content-type": "application/json"}, body)
@@ -56,6 +70,8 @@ class HttpsCalls:
         transports, self._transports = list(self._transports.values()), {}
         for transport in transports:
             await transport.close()
+        if self._of_gates is not None:
+            await self._of_gates.close()
 
 
 class InterpreterWebhooks:

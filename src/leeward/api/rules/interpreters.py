@@ -39,14 +39,24 @@ def webhook_url_fault(url: str, rules: AddressRules) -> str:
 
     Of the rules for members those hold that name networks: a webhook may be on the machine of the control plane.
     """
+    return https_fault(url, webhook_rules(rules))
+
+
+def https_fault(url: str, rules: AddressRules) -> str:
+    """The reason why nothing is asked at `url` by these rules as they are; empty where something is."""
     parts = split_url(url)
     if parts is None or parts.scheme != "https":
         return "must be https://: over http:// everybody on the way could read the objects that it is sent"
-    return webhook_rules(rules).url_fault(url)
+    return rules.url_fault(url)
 
 
 def webhook_rules(rules: AddressRules) -> AddressRules:
     return AddressRules(allowed=rules.allowed)
+
+
+def gate_webhook_rules(rules: AddressRules) -> AddressRules:
+    """Rules for webhooks of gates: none is on a loopback address that is not allowed, nor the control plane itself."""
+    return AddressRules(allowed=rules.allowed, own=rules.own, loopback=False)
 
 
 def webhook_address_problems(configuration: Node, old: Node, rules: AddressRules) -> Problems:

@@ -55,7 +55,7 @@ class AddressRules:
         if address.is_link_local:
             return f"{address} is link-local; {_WAY_OUT}"
         if address.is_loopback and not self.loopback:
-            return f"{address} is a loopback address, and the control plane is not on one; {_WAY_OUT}"
+            return f"{address} is a loopback address of the control plane's machine; {_WAY_OUT}"
         return ""
 
     def host_fault(self, host: str, port: int) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 
 from kubeapi.field import Node, Problems
 from leeward.api.failback import OptionFault, parse_failback, parse_time_to_start
-from leeward.api.gates import GATE_ANNOTATIONS, parse_gates
+from leeward.api.gates import GATE_ANNOTATIONS, parse_gates, refuse_webhooks
 from leeward.api.names import (
     ALL_ADDRESSES_ANNOTATION,
     EVICT_SHARED_ANNOTATION,
@@ -23,7 +23,7 @@ from leeward.api.rules.texts import qualified_name_fault
 def propagation_policy_problems(policy: Node, old: Node | None, id_label: str) -> Problems:
     yield from _scheduler_problems(policy, old)
     yield from _spec_problems(policy)
-    yield from _option_problems(policy["metadata"]["annotations"])
+    yield from _option_problems(policy["metadata"])
     yield from _id_problems(policy, old, id_label)
 
 
@@ -52,7 +52,8 @@ def _spec_problems(policy: Node) -> Problems:
         yield from selector_namespace_problems(spec["resourceSelectors"], namespace)
 
 
-def _option_problems(annotations: Node) -> Problems:
+def _option_problems(metadata: Node) -> Problems:
+    annotations = metadata["annotations"]
     try:
         texts = {key: value for key, value in annotations.mapping.items() if isinstance(value, str)}
         parse_time_to_start(texts)
@@ -60,7 +61,9 @@ def _option_problems(annotations: Node) -> Problems:
         if ROLLOUT_ANNOTATION in texts:
             parse_rollout(texts[ROLLOUT_ANNOTATION])
         for annotation in GATE_ANNOTATIONS:
-            parse_gates(annotation, texts)
+            gates = parse_gates(annotation, texts)
+            if metadata["namespace"].text:
+                refuse_webhooks(annotation, gates)
     except OptionFault as error:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault
