@@ -28,13 +28,8 @@ from leeward.controllers.removal_holds import RemovalHolds
 from leeward.core.execution.works import wanted_replicas
 from leeward.core.overrides.override_rule import Rules
 from leeward.core.rollout.revision import Revision, believed, generation_of, pack, revision_mark, revision_of
-from leeward.core.rollout.staged_revisions import (
-    Reason,
-    RolloutDecision,
-    Standing,
-    decide_rollout,
-    undecided,
-)
+from leeward.core.rollout.rollout_decision import Reason, RolloutDecision, Standing
+from leeward.core.rollout.staged_revisions import decide_rollout, undecided
 from leeward.core.rollout.standings import standings_of
 from leeward.core.rollout.state import RolloutState, render_state, state_of, wishes_of
 from leeward.core.rollout.told import condition_of

@@ -25,7 +25,7 @@ from leeward.client import Client, NotFound
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.rollout.revision import revisions_of_work
-from leeward.core.rollout.staged_revisions import Reason
+from leeward.core.rollout.rollout_decision import Reason
 from leeward.core.rollout.state import Progress, RolloutState, render_state, state_of, wishes_of
 from leeward.operations.errors import OperationFailed
 

@@ -4,6 +4,7 @@
     state               memory of a rollout in annotations of the binding
     stages              clusters of each stage of the strategy
     standings           revision that each cluster has, and whether it serves
+    rollout_decision    words of a decision: reasons, and the standing of each cluster
     staged_revisions    revision that each cluster is to have now, and why: start reading here
     told                condition that says all this
 

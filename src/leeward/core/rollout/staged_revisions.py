@@ -10,65 +10,25 @@ cluster serves says the law (`core.copies`): `at_least >= need`, by fresh report
 serves nor has failed: it stops the rollout, and time does not count for it. A copy that is seen, and does not serve
 until the deadline, has failed.
 
-What does not serve loses nothing by an update: it does not wait for others of its stage. What did not serve when the
-change came, or was left behind by a change that has been superseded, stops nobody: the change may be its cure.
+A copy that serves nothing, and did not serve when the change came, loses nothing by an update: it does not wait for
+others of its stage, and stops nobody, since the change may be its cure. So does one that a superseded change has left
+behind. A replacement that starts with the proven revision is none of them: it waits, and counts as unavailable.
 
 Nothing else holds or starts by a clock. A scale-out is no change, nor is a failover. Holds: S1.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from msgspec import structs
 
 from kubeapi.meta import wire_time
 from leeward.api.rollout import OnFailure, RolloutStage, RolloutStrategy
 from leeward.core.rollout.revision import short
+from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision, Standing, as_they_are
 from leeward.core.rollout.stages import clusters_by_stage
 from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes, progressed
-
-KEPT = ""
-"""Revision of a Work that nobody knows: it stays as it is, but for its replicas."""
-
-
-class Reason(StrEnum):
-    """Reason of the condition `leeward.dev/Rollout`."""
-
-    COMPLETE = "Complete"
-    PROGRESSING = "Progressing"
-    WAITING = "WaitingForApproval"
-    PAUSED = "Paused"
-    OUTAGE = "ClusterOutage"
-    NOT_SERVING = "NotServing"
-    FAILED = "Failed"
-    ROLLED_BACK = "RolledBack"
-    UNDONE = "Undone"
-    UNREADABLE = "Unreadable"
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A cluster's copy: the revision of its Work, None where it has none, and `KEPT` where nobody knows it. Only of a
-    target of the binding the rollout waits for `sight`."""
-
-    revision: str | None
-    sight: RolloutSight
-    is_target: bool = True
-    labels: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-@dataclass(frozen=True, slots=True)
-class RolloutDecision:
-    """`revisions` are those that the clusters are to have. `wake_at` is when time alone changes something."""
-
-    state: RolloutState
-    revisions: Mapping[str, str]
-    reason: Reason
-    message: str
-    stage: str = ""
-    wake_at: datetime | None = None
 
 
 def decide_rollout(
@@ -97,7 +57,9 @@ def decide_rollout(
         for name, each in standings.items()
         if each.is_target and each.revision == target
     }
-    state = structs.replace(state, clusters=progress)
+    has_copy = {name for name, each in standings.items() if each.is_target and each.revision is not None}
+    ill = tuple(name for name in state.ill_before if name in has_copy)
+    state = structs.replace(state, clusters=progress, ill_before=ill)
     if not wishes.paused and (failed := _failed(state, strategy, now)):
         if strategy.on_failure is OnFailure.ROLLBACK and state.proven in known:
             return _taken_back(structs.replace(state, failed=target), standings, known, undone=False)
@@ -176,14 +138,6 @@ def _failure(
     return RolloutDecision(state, as_they_are(state, standings), Reason.FAILED, message)
 
 
-def as_they_are(state: RolloutState, standings: Mapping[str, Standing]) -> dict[str, str]:
-    """Each cluster with the revision that it has. One without any gets the proven one, which is the new one where no
-    other is known."""
-    return {
-        n: (state.proven or state.target) if each.revision is None else each.revision for n, each in standings.items()
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class _Advance:
     strategy: RolloutStrategy
@@ -217,9 +171,9 @@ class _Advance:
         for name in sorted(behind, key=lambda name: (self._sight(name) is RolloutSight.SERVING, name)):
             if self.standings[name].revision is None:
                 continue
-            if self._sight(name) is RolloutSight.NOT_SERVING:
+            if self._loses_nothing(name):
                 wanted[name] = self.state.target
-            elif self._sight(name) is RolloutSight.SERVING and room > 0:
+            elif self._may_be_updated(name) and room > 0:
                 wanted[name] = self.state.target
                 room -= 1
         updated = {name for name in behind if wanted[name] == self.state.target}
@@ -284,6 +238,17 @@ class _Advance:
 
     def _was_ill(self, name: str) -> bool:
         return name in self.state.ill_before
+
+    def _may_be_updated(self, name: str) -> bool:
+        """Tells whether it serves, or does not since before the change, or by a superseded or unknown one."""
+        each = self.standings[name]
+        if each.sight is not RolloutSight.NOT_SERVING:
+            return each.sight is RolloutSight.SERVING
+        return self._was_ill(name) or each.revision == KEPT or each.revision != self.state.proven
+
+    def _loses_nothing(self, name: str) -> bool:
+        each = self.standings[name]
+        return each.sight is RolloutSight.NOT_SERVING and not each.serves_some and self._may_be_updated(name)
 
     def _has_served(self, stage: RolloutStage, name: str) -> bool:
         found = self.state.clusters[name]

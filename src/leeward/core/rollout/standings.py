@@ -13,7 +13,7 @@ from leeward.core.copies.disruption import copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.rollout.revision import revisions_of_work
-from leeward.core.rollout.staged_revisions import KEPT, Standing
+from leeward.core.rollout.rollout_decision import KEPT, Standing
 from leeward.core.rollout.state import RolloutSight
 
 NO_LABELS: Mapping[str, str] = {}
@@ -35,7 +35,9 @@ def standings_of(
         work, home = works.get(name), fleet.get(name)
         named = target if name in alike else next(iter(revisions_of_work(work)), KEPT) if work is not None else None
         sight = sight_of(rows[name]) if name in rows else RolloutSight.NOT_SERVING
-        found[name] = Standing(named, sight, name in assigned, home.metadata.labels if home is not None else NO_LABELS)
+        labels = home.metadata.labels if home is not None else NO_LABELS
+        some = name in rows and max(rows[name].known.told, rows[name].at_least) > 0
+        found[name] = Standing(named, sight, name in assigned, labels, serves_some=some)
     return found
 
 

@@ -11,7 +11,7 @@ from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import ResourceBindingStatus
 from leeward.core.execution.unseen import WORKLOADS
 from leeward.core.interpreter.fields import list_at, text_at
-from leeward.core.rollout.staged_revisions import Reason, RolloutDecision
+from leeward.core.rollout.rollout_decision import Reason, RolloutDecision
 
 STOPPED = frozenset((Reason.OUTAGE, Reason.NOT_SERVING, Reason.FAILED, Reason.ROLLED_BACK, Reason.UNREADABLE))
 """Reasons of which somebody wants to hear."""

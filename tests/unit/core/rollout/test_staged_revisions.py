@@ -1,6 +1,7 @@
 """Decisions of rollouts: which revision each cluster is to have, and why not all of them have the new one."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leeward.api.rollout import parse_rollout
-from leeward.core.rollout.staged_revisions import KEPT, Reason, RolloutDecision, Standing, decide_rollout
+from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision, Standing
+from leeward.core.rollout.staged_revisions import decide_rollout
 from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -106,6 +108,49 @@ def test_a_cure_waits_for_nobody_who_was_ill_before() -> None:
     assert found.state.ill_before == ("b", "c")
     fell_ill = decide(UNDER_WAY, {"a": serving(), "b": failing()})
     assert (fell_ill.reason, fell_ill.revisions) == (Reason.NOT_SERVING, {"a": OLD, "b": OLD})
+
+
+def in_rest(ill: tuple[str, ...] = ()) -> RolloutState:
+    return RolloutState(target=NEW, proven=OLD, ill_before=ill, clusters={"a": since(9, RolloutSight.SERVING)})
+
+
+@pytest.mark.parametrize("others", [{"b": failing()}, {"b": serving(), "c": serving(), "d": failing()}])
+def test_a_replacement_that_starts_waits_with_the_proven_revision(others: dict[str, Standing]) -> None:
+    """A starting copy counts as unavailable: there is room for one other."""
+    found = decide(in_rest(), {"a": serving(NEW), **others})
+    ill = [name for name, each in others.items() if each == failing()]
+    assert [found.revisions[name] for name in ill] == [OLD]
+    assert sum(found.revisions[name] == NEW for name in others) == min(1, len(others) - 1)
+    if len(others) == 1:
+        assert (found.reason, "b does not serve" in found.message) == (Reason.NOT_SERVING, True)
+
+
+def test_a_failover_next_to_a_change_that_does_not_serve_is_no_part_of_it() -> None:
+    before = RolloutState(target=NEW, proven=OLD, clusters={"a": since(5, RolloutSight.NOT_SERVING)})
+    for began in (before, in_rest()):
+        first = decide(began, {"a": failing(NEW), "b": serving(), "d": failing(None)})
+        again = decide(first.state, {"a": failing(NEW), "b": serving(), "d": failing()})
+        assert (first.revisions["d"], again.revisions["d"]) == (OLD, OLD)
+
+
+def test_a_replacement_is_not_ill_from_before_though_its_cluster_was_to_have_a_copy_then() -> None:
+    first = decide(RolloutState(target=OLD, proven=OLD), {"a": serving(), "d": failing(None)})
+    assert not first.state.ill_before
+    left = decide(in_rest(ill=("d",)), {"a": serving(NEW), "b": serving()})
+    assert not left.state.ill_before
+
+
+@pytest.mark.parametrize(
+    ("standing", "is_ill"), [(failing(), True), (failing(OTHER), False), (failing(KEPT), False)], ids=str
+)
+def test_a_copy_that_serves_in_part_waits_for_room(standing: Standing, is_ill: bool) -> None:
+    partly = replace(standing, serves_some=True)
+    before = in_rest(ill=("b", "c", "d") if is_ill else ())
+    one = {"a": serving(NEW), "b": standing, "c": standing, "d": standing}
+    assert {decide(before, one).revisions[name] for name in "bcd"} == {NEW}
+    some = {"a": serving(NEW), "b": partly, "c": partly, "d": partly}
+    updated = [name for name in "bcd" if decide(before, some).revisions[name] == NEW]
+    assert len(updated) == (0 if standing.revision == KEPT else 2)
 
 
 def test_what_a_superseded_change_has_broken_holds_up_no_other() -> None:

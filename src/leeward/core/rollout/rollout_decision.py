@@ -1,0 +1,58 @@
+"""Decision about a rollout, and the standings of clusters on which it is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from leeward.core.rollout.state import RolloutSight, RolloutState
+
+KEPT = ""
+"""Revision of a Work that nobody knows: it stays as it is, but for its replicas."""
+
+
+class Reason(StrEnum):
+    """Reason of the condition `leeward.dev/Rollout`."""
+
+    COMPLETE = "Complete"
+    PROGRESSING = "Progressing"
+    WAITING = "WaitingForApproval"
+    PAUSED = "Paused"
+    OUTAGE = "ClusterOutage"
+    NOT_SERVING = "NotServing"
+    FAILED = "Failed"
+    ROLLED_BACK = "RolledBack"
+    UNDONE = "Undone"
+    UNREADABLE = "Unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A cluster's copy: the revision of its Work, None where it has none, and `KEPT` where nobody knows it. Only of a
+    target of the binding the rollout waits for `sight`. `serves_some` tells whether an update may cost service."""
+
+    revision: str | None
+    sight: RolloutSight
+    is_target: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    serves_some: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutDecision:
+    """`revisions` are those that the clusters are to have. `wake_at` is when time alone changes something."""
+
+    state: RolloutState
+    revisions: Mapping[str, str]
+    reason: Reason
+    message: str
+    stage: str = ""
+    wake_at: datetime | None = None
+
+
+def as_they_are(state: RolloutState, standings: Mapping[str, Standing]) -> dict[str, str]:
+    """Each cluster with the revision that it has. One without any gets the proven one, which is the new one where no
+    other is known."""
+    return {
+        n: (state.proven or state.target) if each.revision is None else each.revision for n, each in standings.items()
+    }
