@@ -20,6 +20,8 @@ MAX_DEPTH = 200
 MAX_VALUES = 100_000
 """A megabyte of `[0,0,...` is half a million values, each of which is looked at many times; the largest definitions
 have some sixty thousand."""
+MAX_LARGE_VALUES = 200_000
+"""Values of an object of a large resource, which may have `MAX_BODY_BYTES` (`StoreBounds.large`)."""
 LEAVING_BYTES = 64 * 1024
 """Bytes that an object may grow by while it is deleted: a deletion must never fail for its size."""
 
@@ -30,12 +32,13 @@ _STEPS = [1 if code in b"[{" else -1 for code in range(256)]
 """Steps by which the text is deeper behind each bracket."""
 
 
-def check_body(body: bytes) -> None:
+def check_body(body: bytes, *, large: bool = False) -> None:
     """Raises: Refused for JSON that is nested too deeply or has too many values. The rest is left to its parser."""
     if is_too_deep(body):
         raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
-    if has_too_many_values(body):
-        raise bad_request(f"the request body has more than {MAX_VALUES} values; put them into several objects")
+    most = MAX_LARGE_VALUES if large else MAX_VALUES
+    if has_too_many_values(body, most):
+        raise bad_request(f"the request body has more than {most} values; put them into several objects")
 
 
 def check_timeout(query: Mapping[str, str]) -> None:
@@ -46,12 +49,15 @@ def check_timeout(query: Mapping[str, str]) -> None:
         raise bad_request(f"invalid timeout specified in the request URL - {fault}")
 
 
-def check_stored(value: bytes, before: bytes = b"", *, leaving: bool) -> None:
-    """Raises: Refused for an object that is too large or too deep. `leaving`: it is being deleted.
+def check_stored(value: bytes, before: bytes = b"", *, leaving: bool, large: bool = False) -> None:
+    """Raises: Refused for an object that is too large or too deep.
+
+    `leaving`: it is being deleted. `large`: it is of a large resource.
 
     An object that an earlier version has stored beyond these bounds keeps that version's.
     """
-    bound = MAX_BODY_BYTES if len(before) > MAX_STORED_BYTES else MAX_STORED_BYTES
+    most = MAX_LARGE_VALUES if large else MAX_VALUES
+    bound = MAX_BODY_BYTES if large or len(before) > MAX_STORED_BYTES else MAX_STORED_BYTES
     if len(value) > bound + (LEAVING_BYTES if leaving else 0):
         raise _too_large(
             f"the object would be {len(value)} bytes, and of one at most {bound} bytes are stored, "
@@ -59,8 +65,8 @@ def check_stored(value: bytes, before: bytes = b"", *, leaving: bool) -> None:
         )
     if is_too_deep(value):
         raise bad_request(f"the object would be nested more than {MAX_DEPTH} levels deep")
-    if not leaving and has_too_many_values(value) and not has_too_many_values(before):
-        raise bad_request(f"the object would have more than {MAX_VALUES} values; put them into several objects")
+    if not leaving and has_too_many_values(value, most) and not has_too_many_values(before, most):
+        raise bad_request(f"the object would have more than {most} values; put them into several objects")
 
 
 def too_large() -> Refused:
@@ -79,8 +85,8 @@ def is_too_deep(body: bytes) -> bool:
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH
 
 
-def has_too_many_values(body: bytes) -> bool:
+def has_too_many_values(body: bytes, most: int) -> bool:
     """Tells so by the commas, in time linear in the body; few objects have enough of them to be looked at."""
-    if body.count(b",") < MAX_VALUES:
+    if body.count(b",") < most:
         return False
-    return _STRINGS.sub(b"", body).count(b",") >= MAX_VALUES
+    return _STRINGS.sub(b"", body).count(b",") >= most

@@ -21,9 +21,9 @@ from kubeserver import limits
 from kubeserver.handlers import presenting
 from kubeserver.registry.room import DEFAULT_BOUNDS, StoreBounds
 from kubeserver.store import StoredAmount
-from leeward.api.resource import RESOURCE_BINDINGS
+from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.app.flags.settings import settings_of
-from leeward.client import Client, Forbidden
+from leeward.client import ApiError, Client, Forbidden
 from leeward.manager.admission import is_own_object, store_bounds
 from leeward.manager.settings import StorageSettings
 from leeward.operations.status import look_at_fleet
@@ -300,3 +300,27 @@ def test_l4_an_object_is_as_large_as_etcd_takes_it_but_for_one_that_was_there(ma
         assert (await world.delete(path)).code == 200
 
     tell(story)
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["bytes", "values"])
+def test_l4_a_work_is_as_large_as_an_earlier_version_stored_it(many: bool) -> None:
+    """An application that an earlier version has stored needs a new Work where it fails over to."""
+    data = {f"k{n}": "x" for n in range(120_000)} if many else {"a": "x" * 2_000_000}
+
+    async def story(world: World) -> None:
+        large = {**config_map("large"), "data": data}
+        work: Manifest = {
+            "apiVersion": WORKS.api_version,
+            "kind": "Work",
+            "metadata": {"name": "large"},
+            "spec": {"workload": {"manifests": [large]}},
+        }
+        raw = Resource.of_manifests(WORKS.api_version, WORKS.plural, WORKS.kind, True)
+        made = await world.client.create(raw, work, "karmada-es-member1")
+        made["metadata"]["annotations"] = {"a": "b"}
+        await world.client.update(raw, made, "large", "karmada-es-member1")
+        with pytest.raises(ApiError) as refused:
+            await world.client.create(CONFIG_MAPS, large, "default")
+        assert refused.value.code == (400 if many else 422)
+
+    play(story, PUSH)

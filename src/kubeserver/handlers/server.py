@@ -26,7 +26,7 @@ from kubeserver.handlers.presenting import with_warnings
 from kubeserver.health import Health
 from kubeserver.kinds.kind import Kind
 from kubeserver.kinds.scheme import Scheme
-from kubeserver.limits import check_body, check_timeout
+from kubeserver.limits import MAX_VALUES, check_body, check_timeout
 from kubeserver.registry.deleting import Deleter
 from kubeserver.registry.open_watches import OpenWatches
 from kubeserver.registry.writing import Writer
@@ -117,7 +117,7 @@ class ApiServer:
             connect, asked = found
             await self._admit_connection(asked)
             return await connect(asked)
-        check_body(request.body)
+        check_body(request.body, large=self._takes_large(request))
         answered = self.health.answer(request) or self._access.issuer.answer(request)
         if answered is None and request.path == "/":
             others = (*self.health.paths(), *self._access.issuer.paths)
@@ -127,6 +127,13 @@ class ApiServer:
         if answered is not None:
             return answered
         return await self._answer_api(request, user)
+
+    def _takes_large(self, request: Request) -> bool:
+        """Tells of a body that may have many values whether its resource may have large objects."""
+        if len(request.body) <= MAX_VALUES:
+            return False
+        found = route(self.scheme, request.path)
+        return isinstance(found, Target) and self._writer.takes_large(found.kind)
 
     async def _admit_connection(self, asked: ConnectRequest) -> None:
         """Webhooks have a say in what leads out of the server, too. Raises: Refused."""

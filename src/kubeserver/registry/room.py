@@ -45,6 +45,8 @@ class StoreBounds:
     namespace: StoredAmount = MOST_OF_NAMESPACE
     store: StoredAmount = MOST_OF_STORE
     is_own: Callable[[str, str], bool] = nothing
+    large: frozenset[str] = frozenset()
+    """Prefixes of resources whose objects may be as large as a body: controllers copy stored objects into them."""
     holds_here: Callable[[Manifest], bool] = every_quota
     """Tells of a ResourceQuota whether it limits this server. One that is only kept here counts nothing."""
     counts_quotas: bool = True

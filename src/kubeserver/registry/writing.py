@@ -246,12 +246,16 @@ class Writer:
         new["metadata"]["resourceVersion"] = str(stored.revision)
         return Written(new, stored)
 
+    def takes_large(self, kind: Kind) -> bool:
+        return self.room is not None and kind.prefix in self.room.bounds.large
+
     def _limited(
         self, kind: Kind, key: str, head: Record | None, manifest: Manifest, old: Manifest | None, revision: int
     ) -> bytes:
         """The value to store. Raises: Refused when it is too large or too deep, or there is no room for it."""
         value, leaving = encode_stored(kind, manifest, revision), "deletionTimestamp" in manifest["metadata"]
-        check_stored(value, b"" if head is None else head.value, leaving=leaving)
+        large = self.takes_large(kind)
+        check_stored(value, b"" if head is None else head.value, leaving=leaving, large=large)
         begins_to_leave = leaving and old is not None and "deletionTimestamp" not in old["metadata"]
         if self.room is not None and not begins_to_leave:
             self.room.check(kind, key, head, len(value))

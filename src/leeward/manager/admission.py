@@ -62,6 +62,8 @@ _OWN = frozenset(
     f"/{own.group}/{own.plural}/"
     for own in (CLUSTERS, CLUSTER_RESOURCE_BINDINGS, EVENTS, LEASES, OUTAGES, RESOURCE_BINDINGS, WORKS)
 )
+_LARGE = frozenset({f"/{WORKS.group}/{WORKS.plural}/"})
+"""Works carry a whole template. One that an earlier version has stored must find a place in another cluster."""
 _COUNTED = frozenset(f"/{policy.group}/{policy.plural}/" for policy in (PROPAGATION_POLICIES, OVERRIDE_POLICIES))
 
 
@@ -77,6 +79,7 @@ def store_bounds(storage: StorageSettings) -> StoreBounds:
         namespace=StoredAmount(storage.namespace_objects, storage.namespace_bytes),
         store=StoredAmount(storage.store_objects, storage.store_bytes),
         is_own=is_own_object,
+        large=_LARGE,
         holds_here=quota_holds_here,
     )
 
