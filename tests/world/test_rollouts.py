@@ -214,6 +214,35 @@ def test_an_outage_in_the_middle_stops_the_change_and_fails_over_to_what_is_prov
     told(story)
 
 
+def test_a_canary_that_fails_over_before_it_is_done_proves_nothing() -> None:
+    async def story(world: World) -> None:
+        stages = ANY_CANARY.replace("share: 1%", "clusters: [CANARY]\n  pause: true")
+        await apply(world.client, deployment("web", 2, OLD), policy("web", TWO_OF_THREE))
+        await world.sleep(60)
+        first, second = sorted(world.assigned(WEB))
+        (spare,) = MEMBERS.keys() - {first, second}
+        mark = {"metadata": {"annotations": {ROLLOUT_ANNOTATION: stages.replace("CANARY", first)}}}
+        await world.client.patch(POLICIES, "web", mark, "default")
+        await world.until(lambda: reason(world) == "Complete", 60)
+        await change(world, BAD)
+        await world.sleep(60)
+        assert await images(world) == {first: BAD, second: OLD}
+        await world.member(first).stop()
+        await world.until(lambda: spare in world.assigned(WEB), 1_200)
+        await world.until(lambda: first not in world.assigned(WEB), 1_200)
+        await world.sleep(1_200)
+        assert await images(world) == {second: OLD, spare: OLD}
+        found = rollout(world)
+        assert found is not None
+        assert (found.reason, "leeward rollout resume" in found.message) == ("WaitingForApproval", True)
+        said = await resume_rollout(world.client, PLACES, world.clock.now())
+        assert said == "the rollout of web-deployment leaves stage canary"
+        await world.sleep(60)
+        assert BAD in (await images(world)).values()
+
+    told(story)
+
+
 def test_a_replacement_in_an_untried_cluster_gets_the_proven_revision() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2, OLD), staged(TWO_OF_THREE, ANY_CANARY))

@@ -14,6 +14,8 @@ A copy that serves nothing, and did not serve when the change came, loses nothin
 others of its stage, and stops nobody, since the change may be its cure. So does one that a superseded change has left
 behind. A replacement that starts with the proven revision is none of them: it waits, and counts as unavailable.
 
+A stage that was reached, and lost its clusters before it was done, holds the change until a person lets it go on.
+
 Nothing else holds or starts by a clock. A scale-out is no change, nor is a failover. Holds: S1.
 """
 
@@ -27,7 +29,7 @@ from kubeapi.meta import wire_time
 from leeward.api.rollout import OnFailure, RolloutStage, RolloutStrategy
 from leeward.core.rollout.revision import short
 from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision, Standing, as_they_are
-from leeward.core.rollout.stages import clusters_by_stage
+from leeward.core.rollout.stages import clusters_by_stage, furthest
 from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes, progressed
 
 
@@ -94,7 +96,7 @@ def _began(
 
 
 def _complete(state: RolloutState, standings: Mapping[str, Standing]) -> RolloutDecision:
-    rest = structs.replace(state, ill_before=(), clusters={}, failed="")
+    rest = structs.replace(state, ill_before=(), clusters={}, failed="", stage="")
     message = f"All clusters are to have revision {short(state.target)}."
     return RolloutDecision(rest, dict.fromkeys(standings, state.target), Reason.COMPLETE, message)
 
@@ -116,7 +118,7 @@ def _taken_back(
         f"Revision {short(state.target)} {what}: all clusters are to have revision {short(goal)}. "
         "Change the template, or `leeward rollout resume` to try it again."
     )
-    return RolloutDecision(structs.replace(state, clusters={}), wanted, reason, message)
+    return RolloutDecision(structs.replace(state, clusters={}, stage=""), wanted, reason, message)
 
 
 def _failed(state: RolloutState, strategy: RolloutStrategy, now: datetime) -> Sequence[str]:
@@ -150,12 +152,14 @@ class _Advance:
         """The first stage that has not served for its time is the present one."""
         targets = {name: each for name, each in self.standings.items() if each.is_target}
         for stage, names in clusters_by_stage(self.strategy, targets, self.state.target):
+            approval = f"{self.state.target}/{stage.name}"
+            if not names and self.state.stage == stage.name and self.wishes.approved != approval:
+                return self._emptied(stage)
             behind = [name for name in names if targets[name].revision != self.state.target]
             if behind:
                 return self._update(stage, names, behind)
             if waits := [name for name in names if not self._has_served(stage, name)]:
                 return self._await(stage, waits)
-            approval = f"{self.state.target}/{stage.name}"
             if stage.pause and names and self.wishes.approved != approval:
                 message = f"Stage {stage.name} serves: `leeward rollout resume` lets revision {self._target} go on."
                 return self._held(Reason.WAITING, message, stage)
@@ -212,6 +216,16 @@ class _Advance:
             f"{stage.healthy_seconds} s."
         )
         return self._held(Reason.PROGRESSING, message, stage)
+
+    def _emptied(self, stage: RolloutStage) -> RolloutDecision:
+        """The hold of a stage that lost its clusters before it was done: it has proven nothing."""
+        if self.wishes.paused:
+            return self._paused(stage)
+        message = (
+            f"Stage {stage.name} was not done when its last cluster ceased to be a target, as by a failover. The next "
+            f"cluster there goes on with it; `leeward rollout resume` lets revision {self._target} go on without."
+        )
+        return self._held(Reason.WAITING, message, stage)
 
     def _outage(self, stage: RolloutStage, unseen: Sequence[str]) -> RolloutDecision:
         message = f"Stopped in stage {stage.name}: {_listed(unseen)} cannot be seen; each cluster keeps what it has."
@@ -271,7 +285,8 @@ class _Advance:
         self, reason: Reason, message: str, stage: RolloutStage, wanted: Mapping[str, str] | None = None
     ) -> RolloutDecision:
         revisions = wanted if wanted is not None else as_they_are(self.state, self.standings)
-        return RolloutDecision(self.state, revisions, reason, message, stage.name, self._wake_at(stage))
+        state = structs.replace(self.state, stage=furthest(self.strategy, self.state.stage, stage.name))
+        return RolloutDecision(state, revisions, reason, message, stage.name, self._wake_at(stage))
 
     def _wake_at(self, stage: RolloutStage) -> datetime | None:
         found = (self._ends_at(each, stage) for each in self.state.clusters.values())

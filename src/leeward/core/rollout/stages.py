@@ -24,8 +24,19 @@ def clusters_by_stage(
         taken = frozenset(_taken(stage, clusters, left))
         left = [name for name in left if name not in taken]
         yield stage, sorted(taken)
-    if left:
-        yield RolloutStage(REST), sorted(left)
+    yield RolloutStage(_last_name(strategy)), sorted(left)
+
+
+def furthest(strategy: RolloutStrategy, reached: str, present: str) -> str:
+    """The later one of two stages. One that the strategy no longer has is the earlier."""
+    order = [*(stage.name for stage in strategy.stages), _last_name(strategy)]
+    return reached if reached in order[order.index(present) :] else present
+
+
+def _last_name(strategy: RolloutStrategy) -> str:
+    """Name of the stage of clusters that no stage takes; no other stage has it."""
+    taken = frozenset(stage.name for stage in strategy.stages)
+    return next(name for name in (REST, *(f"{REST}-{n}" for n in range(2, len(taken) + 3))) if name not in taken)
 
 
 def _taken(stage: RolloutStage, clusters: Mapping[str, StagedCluster], left: Sequence[str]) -> Collection[str]:

@@ -42,7 +42,7 @@ class Progress(Object, frozen=True):
 class RolloutState(Object, frozen=True):
     """`target` is the revision that is asked for; `proven` the last one that has served everywhere, `previous` the one
     before; empty where none is known. `failed` is the target that was taken back. `ill_before` did not serve when the
-    change came. `clusters` have the target, while it is on its way."""
+    change came. `clusters` have the target, while it is on its way, and `stage` is the furthest that it has reached."""
 
     target: str
     proven: str = ""
@@ -51,6 +51,7 @@ class RolloutState(Object, frozen=True):
     failed: str = ""
     ill_before: tuple[str, ...] = ()
     clusters: Mapping[str, Progress] = {}
+    stage: str = ""
 
     @property
     def is_under_way(self) -> bool:
@@ -83,6 +84,7 @@ def state_of(binding: Binding, now: datetime) -> RolloutState | None:
         failed=state.failed,
         ill_before=state.ill_before,
         clusters=clusters,
+        stage=state.stage,
     )
 
 

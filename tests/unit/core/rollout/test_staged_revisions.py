@@ -153,6 +153,51 @@ def test_a_copy_that_serves_in_part_waits_for_room(standing: Standing, is_ill: b
     assert len(updated) == (0 if standing.revision == KEPT else 2)
 
 
+SOAKING = parse_rollout(
+    "{stages: [{name: canary, clusters: [a], healthyFor: 1h, pause: true}, {name: rest, clusters: [b, c]}]}"
+)
+
+
+def soak(before: RolloutState, standings: Mapping[str, Standing], approved: str = "") -> RolloutDecision:
+    return decide_rollout(SOAKING, before, NEW, standings, Wishes(approved=approved), NOW, (OLD, NEW))
+
+
+@pytest.mark.parametrize("first", [serving(), unseen()])
+@pytest.mark.parametrize("left", [{"b": serving(), "c": serving()}, dict[str, Standing]()], ids=["others", "none"])
+def test_a_stage_that_was_emptied_before_it_was_done_holds_the_change(
+    first: Standing, left: dict[str, Standing]
+) -> None:
+    """Neither a copy that failed over, nor one that leaves, makes its stage a proven one."""
+    began = soak(RolloutState(target=OLD, proven=OLD), {"a": first, "b": serving()})
+    assert (began.stage, began.state.stage) == ("canary", "canary")
+    held = soak(began.state, {"a": Standing(NEW, RolloutSight.UNSEEN, is_target=False), **left})
+    assert (held.reason, held.stage, held.state.proven) == (Reason.WAITING, "canary", OLD)
+    assert {held.revisions[name] for name in left} <= {OLD}
+    assert "leeward rollout resume" in held.message
+    assert soak(held.state, left).reason is Reason.WAITING
+    resumed = soak(held.state, left, approved=f"{NEW}/canary")
+    assert resumed.reason is (Reason.PROGRESSING if left else Reason.COMPLETE)
+    returned = soak(held.state, {"a": serving(), "b": serving()})
+    assert (returned.reason, returned.revisions) == (Reason.PROGRESSING, {"a": NEW, "b": OLD})
+
+
+def test_a_stage_without_clusters_from_the_beginning_is_passed_over() -> None:
+    found = soak(RolloutState(target=OLD, proven=OLD), {"b": serving(), "c": serving()})
+    assert (found.stage, found.state.stage, found.revisions) == ("rest", "rest", {"b": NEW, "c": OLD})
+    left = soak(found.state, {"d": serving()})
+    assert (left.reason, left.stage) == (Reason.WAITING, "rest")
+
+
+def test_a_stage_that_was_reached_is_remembered_while_an_earlier_one_has_a_new_cluster() -> None:
+    reached = RolloutState(target=NEW, proven=OLD, stage="rest")
+    found = soak(reached, {"a": serving(), "b": serving()})
+    assert (found.stage, found.state.stage) == ("canary", "rest")
+    last = soak(RolloutState(target=NEW, proven=OLD), {"d": serving()})
+    assert (last.stage, last.revisions) == ("rest-2", {"d": NEW})
+    assert soak(last.state, {"d": serving(NEW)}).reason is Reason.PROGRESSING
+    assert soak(last.state, {}).reason is Reason.WAITING
+
+
 def test_what_a_superseded_change_has_broken_holds_up_no_other() -> None:
     before = RolloutState(target=OTHER, proven=OLD, clusters={"a": since(9), "b": since(3, RolloutSight.NOT_SERVING)})
     found = decide(before, {"a": serving(OTHER), "b": failing(OTHER), "c": serving()})
