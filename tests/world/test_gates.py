@@ -22,6 +22,7 @@ from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, deployment, play, policy, ready_replicas, tasks
 from tests.world.test_detection import answers, status
+from tests.world.test_explain import OVERRIDES
 from tests.world.test_kinds import CLUSTER_POLICIES, DEFINITIONS
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
@@ -278,6 +279,32 @@ def test_a_cluster_that_is_unjoined_is_replaced_through_the_gate_too() -> None:
         await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
         await world.sleep(90)
         assert await ready_replicas(world, "member2", "ledger") == 2
+
+    play(story, TWO)
+
+
+def test_a_restart_forgets_no_held_start_when_the_first_sync_cannot_render_it() -> None:
+    """Nothing but the condition tells by then that the copy in member2 replaces another."""
+
+    async def story(world: World) -> None:
+        await defined(world, CSI_ADDONS)
+        await deployed(world, gated(wait_for=CSI_ADDONS.gate))
+        await world.client.delete(CLUSTERS, "member1")
+        await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 600)
+        await held_for(world, 600)
+        world.crash_controllers()
+        broken = {"plaintext": [{"path": "/spec/nothing/there", "operator": "replace", "value": 1}]}
+        rules = {"overrideRules": [{"overriders": broken}]}
+        await world.client.create(OVERRIDES, {"metadata": {"name": "broken"}, "spec": rules}, "default")
+        world.start_controllers()
+        await held_for(world, 300)
+        assert told(world) is not None
+        await world.client.delete(OVERRIDES, "broken", "default")
+        await held_for(world, 300)
+        assert told(world) is not None
+        await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
+        await world.sleep(90)
+        assert (await ready_replicas(world, "member2", "ledger"), told(world)) == (2, None)
 
     play(story, TWO)
 

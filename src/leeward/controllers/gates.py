@@ -45,6 +45,7 @@ from leeward.core.execution.gates import (
     pause_after,
     replacement_held,
     replaces,
+    told_held,
 )
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.runtime.bounded import keep_latest
@@ -94,6 +95,8 @@ class _Known:
 
     sights: dict[_Look, tuple[GateSight, datetime]] = field(default_factory=dict[_Look, tuple[GateSight, datetime]])
     held: list[HeldCopy] = field(default_factory=list[HeldCopy])
+    judged: set[str] = field(default_factory=set[str])
+    """Clusters without a Work of which a sync has asked whether a copy waits there."""
 
 
 class Gates:
@@ -119,9 +122,22 @@ class Gates:
         self._known.pop(key, None)
 
     def told(self, binding: Binding) -> Condition | None:
-        """The condition of what the last sync of the binding has held."""
+        """The condition of what the last sync of the binding has held.
+
+        It alone remembers a held start across a restart. So it stays until its cluster is judged, if it has no Work.
+        """
         known = self._known.get(key_of(binding))
-        return replacement_held(binding, known.held, self._plane.clock.now()) if known is not None else None
+        if known is None:
+            return None
+        condition = replacement_held(binding, known.held, self._plane.clock.now())
+        if condition is not None or not self._unjudged(binding, known):
+            return condition
+        return told_held(binding)
+
+    def _unjudged(self, binding: Binding, known: _Known) -> set[str]:
+        name = name_of_works(binding)
+        unknown = replicas_by_cluster(binding.spec).keys() - known.judged
+        return {cluster for cluster in unknown if self._works.get(name, execution_space(cluster)) is None}
 
     async def with_refused(self, binding: Binding, template: Manifest, rendering: Rendering) -> Rendering:
         """The rendering with what its copies lack: objects that they need, and gates before which nobody relies on
@@ -134,6 +150,7 @@ class Gates:
         known = self._known.setdefault(key_of(binding), _Known())
         wanted = replicas_by_cluster(binding.spec).keys() - rendering.manifests.keys()
         known.held = [each for each in known.held if each.cluster in wanted]
+        known.judged &= wanted
         awaited = {name: text for name in rendering.manifests if (text := self._awaited(binding, name, known.held))}
         if not awaited:
             return rendering
@@ -144,6 +161,8 @@ class Gates:
     async def wait(self, binding: Binding, template: Manifest, cluster: str) -> datetime | None:
         """Instant until which the binding's Work in a cluster that has none waits; None when it may be written."""
         now, known = self._plane.clock.now(), self._known.get(key_of(binding))
+        if known is not None:
+            known.judged.add(cluster)
         if known is not None and replaces(binding, cluster, now):
             held = list(self._held(binding, cluster, WAIT_FOR_ANNOTATION, starts=True))
             known.held += held

@@ -71,8 +71,14 @@ def replaces(binding: Binding, cluster: str, now: datetime) -> bool:
 
 def held_since(binding: Binding) -> datetime | None:
     """Instant since which a gate holds something of the binding."""
+    found = told_held(binding)
+    return found.last_transition_time if found is not None else None
+
+
+def told_held(binding: Binding) -> Condition | None:
+    """The condition of the binding that says that a gate holds something; None where it says no such thing."""
     found = find_condition(binding.status.conditions, REPLACEMENT_HELD_CONDITION)
-    return found.last_transition_time if found is not None and found.status == "True" else None
+    return found if found is not None and found.status == "True" else None
 
 
 def pause_after(waited: timedelta) -> timedelta:
