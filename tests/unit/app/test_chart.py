@@ -126,14 +126,18 @@ def test_the_schema_takes_the_values_that_are_here(path: Path) -> None:
         ({"controllermanager": {"replicas": 3}}, "'controllermanager' was unexpected"),
         ({"controllerManager": {"shards": 0}}, "0 is less than the minimum of 1"),
         ({"webhook": {"args": "--url=https://x"}}, "is not of type"),
-        ({"scheduler": {"args": ["karmada-exact"]}}, "does not match"),
+        ({"scheduler": {"args": [""]}}, "shorter than 1 character"),
         ({"image": {"digest": "latest"}}, "does not match"),
         ({"estimator": {"clusters": [{"name": "member1"}]}}, '"tlsSecret" is a required property'),
     ],
-    ids=["misspelt", "no shards", "one text", "no flag", "no digest", "no certificate"],
+    ids=["misspelt", "no shards", "one text", "no text", "no digest", "no certificate"],
 )
 def test_the_schema_refuses_what_would_be_ignored_or_would_not_start(wrong: Any, problem: str) -> None:
     assert any(problem in each for each in problems(wrong)), problems(wrong)
+
+
+def test_the_schema_takes_flags_of_one_letter_and_values_beside_their_flag() -> None:
+    assert problems({"scheduler": {"args": ["-v=2", "--metrics-bind-address", ":8081"]}}) == []
 
 
 def test_the_schema_has_every_value_of_the_chart() -> None:
