@@ -17,7 +17,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
 from leeward.client import Client, Conflict
-from leeward.controllers import binding as binding_controller
+from leeward.controllers import work_rendering
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.copies import copy
 from leeward.core.copies.availability import Availability, availability
@@ -83,7 +83,7 @@ def _drop_a_finalizer() -> Any:
             manifest["metadata"].pop("finalizers", None)
         return built
 
-    return mock.patch.object(binding_controller, "build_works", without)
+    return mock.patch.object(work_rendering, "build_works", without)
 
 
 def _act_on_a_stale_cache() -> Any:

@@ -19,8 +19,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.client import Client
-from leeward.controllers import binding as binding_controller
-from leeward.controllers import foreign_deletions, found_removals, removal_holds, returned_copies, scale_downs
+from leeward.controllers import (
+    foreign_deletions,
+    found_removals,
+    removal_holds,
+    returned_copies,
+    scale_downs,
+    work_rendering,
+)
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.object_removal import ObjectRemoval
@@ -121,7 +127,7 @@ def _forget_what_is_leaving() -> Any:
         targets = {target.name for target in binding.spec.clusters}
         return {cluster: work for cluster, work in works.items() if cluster in targets}
 
-    return mock.patch.object(binding_controller, "build_works", built)
+    return mock.patch.object(work_rendering, "build_works", built)
 
 
 def _build_nothing_for_newcomers() -> Any:
@@ -139,7 +145,7 @@ def _build_nothing_for_newcomers() -> Any:
         works = build_works(binding, template, ids, new_id, rendered, present, **more)
         return {cluster: work for cluster, work in works.items() if not present or cluster in present}
 
-    return mock.patch.object(binding_controller, "build_works", built)
+    return mock.patch.object(work_rendering, "build_works", built)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBinding, TargetCluster, Work
 from leeward.controllers import attached_bindings, override_rendering
 from leeward.controllers.attached_bindings import AttachedBindings
+from leeward.controllers.carriers import Carriers
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.core.copies import copy
 from leeward.core.copies.availability import Availability, availability
@@ -80,12 +81,15 @@ def _write_copies_at_once() -> Any:
 
 
 def _take_from_under_copies() -> Any:
-    """Dependencies of a copy are where the targets are, whatever still runs elsewhere."""
+    """Dependencies of a copy are where the targets are, whatever still runs elsewhere, and nothing stays for it."""
 
     def targets(binding: ResourceBinding, _: Collection[str]) -> tuple[TargetCluster, ...]:
         return binding.spec.clusters
 
-    return mock.patch.object(attached_bindings, "required_clusters", targets)
+    return both(
+        mock.patch.object(attached_bindings, "required_clusters", targets),
+        mock.patch.object(Carriers, "carries", return_value=False),
+    )
 
 
 def _forget_who_shares() -> Any:
