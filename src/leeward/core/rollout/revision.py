@@ -106,12 +106,8 @@ def believed(binding: Binding, works: Collection[Work], template: ReadOnlyManife
     One of another object than the `template` is none of them.
     """
     named = frozenset(name for work in works for name in revisions_of_work(work))
-    found = _unpack_all(binding.metadata.annotations.get(ROLLOUT_REVISIONS_ANNOTATION, ""))
-    return {
-        name: revision
-        for name, revision in found.items()
-        if name in named and is_equal(_object(revision.template), _object(template))
-    }
+    found = _unpack_all(binding.metadata.annotations.get(ROLLOUT_REVISIONS_ANNOTATION, ""), named)
+    return {name: each for name, each in found.items() if is_equal(_object(each.template), _object(template))}
 
 
 def revisions_of_work(work: Work) -> tuple[str, ...]:
@@ -135,23 +131,24 @@ def revision_mark(revision: str, before: str) -> str:
     return f"{revision} {before}" if before and before != revision else revision
 
 
-@lru_cache(maxsize=64)
-def _unpack_all(text: str) -> Mapping[str, Revision]:
+@lru_cache(maxsize=16)
+def _unpack_all(text: str, named: frozenset[str]) -> Mapping[str, Revision]:
     try:
         packed = decode_manifest(text.encode()) if text else {}
     except DecodeError:
         return {}
-    found = (_unpack(each) for each in packed.values() if isinstance(each, str))
-    return {revision.id: revision for revision in found if revision is not None}
+    found = {name: _unpack(name, packed[name]) for name in named if isinstance(packed.get(name), str)}
+    return {name: revision for name, revision in found.items() if revision is not None}
 
 
-def _unpack(text: str) -> Revision | None:
-    """None where nobody can read it."""
+def _unpack(name: str, text: str) -> Revision | None:
+    """None where nobody can read it, or it is another one: contents are read only with the digest that they claim."""
     try:
         unpacking = zlib.decompressobj()
-        contents: Any = decode_any(unpacking.decompress(base64.b64decode(text, validate=True), MOST_BYTES))
-        if unpacking.unconsumed_tail:
+        unpacked = unpacking.decompress(base64.b64decode(text, validate=True), MOST_BYTES)
+        if unpacking.unconsumed_tail or hashlib.sha256(unpacked).hexdigest() != name:
             return None
+        contents: Any = decode_any(unpacked)
         template, overrides = contents["template"], tuple(contents["overrides"])
         revision = Revision(template, overrides)
         revision.rules()

@@ -5,8 +5,9 @@ import zlib
 from typing import Any
 
 import msgspec
+import pytest
 
-from kubeapi.codec import encode
+from kubeapi.codec import decode_any, encode
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.override import OverridePolicy, OverrideSpec
 from leeward.api.rollout import REVISION_ANNOTATION, ROLLOUT_REVISIONS_ANNOTATION
@@ -67,6 +68,22 @@ def test_s6_contents_that_no_work_names_are_not_believed() -> None:
     assert believed(bound(text), [naming(proven.id)], template()).keys() == {proven.id}
     renamed = encode({proven.id: msgspec.json.decode(pack([forged]))[forged.id]}).decode()
     assert not believed(bound(renamed), [naming(proven.id)], template())
+
+
+def test_l4_contents_are_unpacked_only_where_a_work_names_their_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry that any writer of bindings can forge may be of megabytes once it is unpacked."""
+    read: list[bytes] = []
+
+    def counted(data: bytes) -> Any:
+        read.append(data)
+        return decode_any(data)
+
+    monkeypatch.setattr("leeward.core.rollout.revision.decode_any", counted)
+    proven, *others = [revision(template(f"nginx:{number}")) for number in range(20)]
+    texts = msgspec.json.decode(pack([proven, *others]))
+    spoiled = encode(texts | {others[0].id: texts[others[1].id]}).decode()
+    assert believed(bound(spoiled), [naming(proven.id, others[0].id)], template()).keys() == {proven.id}
+    assert len(read) == 1
 
 
 def test_s6_contents_of_another_object_are_not_believed() -> None:
