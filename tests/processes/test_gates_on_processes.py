@@ -94,8 +94,10 @@ def test_a_drain_and_an_outage_wait_for_what_the_member_itself_says(fleet: Fleet
     fleet.eventually(lambda: ready_in(fleet, "member1") == 2, "the first placement waits for nothing")
 
     fleet.leeward("member", "stop", "member1")
-    fleet.eventually(lambda: "VolumeReplicationGroup default/ledger in member2" in held(fleet), "it is held")
-    assert "its {.status.state} is Secondary" in held(fleet)
+    named = "VolumeReplicationGroup default/ledger in member2"
+    told = "its {.status.state} is Secondary"
+    fleet.eventually(lambda: told in held(fleet), "it is held, and looked at")
+    assert named in held(fleet)
     assert not fleet.exists("deployment", "ledger", context="member2")
     assert "is held by a gate" in fleet.leeward("explain", "deploy/ledger", fails=True)
     promoted = '{"status": {"state": "Primary"}}'

@@ -25,12 +25,13 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.next_steps import NextStep, next_steps
 from leeward.answers.room_arithmetic import RoomRow, room_rows
 from leeward.answers.what_helps import Help, found_by_sum, what_helps
+from leeward.api.meta import find_condition
+from leeward.api.names import REPLACEMENT_HELD_CONDITION
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.eviction.original_placement import failback_options, parse_original_placement
-from leeward.core.execution.gates import held_since
 from leeward.core.placement import Decision, Snapshot
 from leeward.core.placement.cause import cause_in
 from leeward.core.quota.enforcement import quota_cause
@@ -158,7 +159,8 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
 
 def _state_of(binding: Binding, decision: Decision, has_outage: bool) -> ApplicationState:
     hold = HOLDS.get(decision.held.reason, Hold.HELD) if decision.held is not None else None
-    if held_since(binding) is not None:
+    gate = find_condition(binding.status.conditions, REPLACEMENT_HELD_CONDITION)
+    if gate is not None and gate.status == "True":
         return ApplicationState.HINDERED
     if hold is Hold.HELD:
         return ApplicationState.HELD
