@@ -84,7 +84,7 @@ class ForeignDeletions:
         return await keep_objects(self._client, work)
 
     async def _is_emptied(self, work: Work) -> bool:
-        """Tells whether all Works of a Pull cluster that leaves are deleted, not with their namespace. Raises: WorldError."""
+        """Tells whether all Works of a leaving Pull cluster are deleted, but for its namespace. Raises: WorldError."""
         cluster = self._clusters.get(cluster_of_execution_space(work.namespace))
         is_reached = cluster is not None and cluster.is_being_deleted and cluster.is_ready and self.is_pulled(work)
         if not is_reached or work.metadata.uid not in self._begun or has_shared(work):
