@@ -2,7 +2,8 @@
 
 The objects stay in the member, and the next Work of the name takes them over. It is made after a rest: `karmadactl
 unregister` deletes the Works of a cluster until it finds none. Where it deletes all of a Pull cluster that is Ready,
-their objects go with them, but for those of shared kinds; the agent waits for that word.
+their objects go with them, but for those of shared kinds; the agent waits for that word. A single Work tells no such
+wish: its objects stay.
 
 A deletion whose beginning was not seen is none of these: until its successor is there, nobody knows of what a Work
 leaves behind. Holds: S1, S5.
@@ -35,6 +36,8 @@ class ForeignDeletions:
         """Uids of the Works whose deletion we have asked for, the latest last."""
         self._begun: dict[str, datetime] = {}
         """Uids of the Works whose deletion others have begun, and which are not gone, with when that was seen."""
+        self._together: dict[str, dict[str, datetime]] = {}
+        """The same by execution space, also of those that are gone."""
         self._rests: dict[Key, datetime] = {}
 
     def except_ours(self, work: Work) -> None:
@@ -50,6 +53,9 @@ class ForeignDeletions:
         if new is not None and _is_ending(new) and not _is_ending(old) and uid not in self._ours:
             self._begun[uid] = now
             keep_latest(self._begun, MAX_REMEMBERED)
+            together = self._together.setdefault(old.namespace, {})
+            together[uid] = now
+            keep_latest(together, MAX_REMEMBERED)
         elif new is None and self._begun.pop(uid, None) is not None:
             if len(self._rests) >= MAX_REMEMBERED:
                 self._rests = {key: until for key, until in self._rests.items() if until > now}
@@ -84,12 +90,16 @@ class ForeignDeletions:
         return await keep_objects(self._client, work)
 
     async def _is_emptied(self, work: Work) -> bool:
-        """Tells whether all Works of a leaving Pull cluster are deleted, but for its namespace. Raises: WorldError."""
-        cluster = self._clusters.get(cluster_of_execution_space(work.namespace))
-        is_reached = cluster is not None and cluster.is_being_deleted and cluster.is_ready and self.is_pulled(work)
-        if not is_reached or work.metadata.uid not in self._begun or has_shared(work):
+        """Tells whether all Works of a Pull cluster, and several, are deleted without their namespace.
+
+        Raises: WorldError.
+        """
+        cluster, uid = self._clusters.get(cluster_of_execution_space(work.namespace)), work.metadata.uid
+        is_reached = cluster is not None and cluster.is_ready and self.is_pulled(work)
+        if not is_reached or uid not in self._begun or has_shared(work) or self._living.keys(work.namespace):
             return False
-        if self._living.keys(work.namespace):
+        begun, together = self._begun[uid], self._together.get(work.namespace, {})
+        if not any(other != uid and abs(at - begun) <= EMPTIED_WITHIN for other, at in together.items()):
             return False
         return (await self._client.get(NAMESPACES, work.namespace)).metadata.deletion_timestamp is None
 
