@@ -13,14 +13,7 @@ import msgspec
 
 from leeward.answers.claiming_policies import PolicyClaim, claim_sentence, policies_selecting
 from leeward.answers.copies import CopyRow, copies_of
-from leeward.answers.decisions import (
-    Explained,
-    explained,
-    explained_then,
-    fleet_of,
-    foreseen,
-    snapshot_of,
-)
+from leeward.answers.decisions import Explained, explained, explained_then, fleet_of, foreseen, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.next_steps import NextStep, next_steps
 from leeward.answers.room_arithmetic import RoomRow, room_rows

@@ -15,14 +15,7 @@ from kubeapi.meta import Manifest, ObjectMeta, ReadOnlyManifest
 from kubeapi.untrusted import mapping_in, text_in
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.names import binding_name
-from leeward.api.work import (
-    Binding,
-    BindingResource,
-    ResourceBinding,
-    ResourceBindingSpec,
-    TargetCluster,
-    Work,
-)
+from leeward.api.work import Binding, BindingResource, ResourceBinding, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.execution.works import build_works, manifests_by_cluster
 from leeward.core.interpreter import replicas_of
 from leeward.core.overrides.applicable import in_order, precision_of, rules_for, select_overridden

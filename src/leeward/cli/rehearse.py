@@ -9,14 +9,7 @@ import click
 from leeward.app.local.errors import FleetError
 from leeward.cli.named_files import InputFile, called, decode_file
 from leeward.cli.output import complain, say_coloured
-from leeward.cli.questions import (
-    FINDINGS,
-    WELL,
-    AnswerCommand,
-    picture_options,
-    rendered,
-    whole_picture,
-)
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, rendered, whole_picture
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:

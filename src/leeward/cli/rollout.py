@@ -1,6 +1,7 @@
 """`leeward rollout`: a change on its way from stage to stage; a pause, an approval, and the way back."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -26,86 +27,86 @@ def rollout() -> None:
     """Show, pause, approve or take back a change that goes from stage to stage."""
 
 
-_resource = click.argument("resource", metavar="TYPE/NAME")
-_namespace = click.option("-n", "--namespace", default="default", show_default=True, help="Of the resource.")
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One application, and where it is asked for."""
+
+    settings: Settings
+    resource: str
+    namespace: str
+    kubeconfig: Path | None
+    context: str
+
+    def carry_out(self, operation: "Callable[[Client, Sequence[BindingPlace], datetime], Awaitable[T]]") -> T:
+        """Raises: FleetError."""
+        from kubeapi.loop.clock import SystemClock
+        from leeward.answers.subjects import asked_of
+        from leeward.operations import OperationFailed
+
+        try:
+            places = [(each.namespace, each.name) for each in asked_of(self.resource, self.namespace).bindings]
+            now = SystemClock().now()
+
+            async def asking(client: "Client") -> T:
+                return await operation(client, places, now)
+
+            return ask(target_of(self.settings, self.kubeconfig, self.context), asking)
+        except OperationFailed as error:
+            raise FleetError(str(error)) from error
+
+    def change(
+        self, operation: "Callable[[Client, Sequence[BindingPlace], datetime], Awaitable[str]]", then: str = "status"
+    ) -> None:
+        """Says what was done, and the verb that comes `then`. Raises: FleetError."""
+        say(printable(self.carry_out(operation)))
+        say_next(f"leeward rollout {then} {self.resource} -n {self.namespace}")
 
 
-@rollout.command()
-@_resource
-@_namespace
-@operator_options
-@click.pass_obj
-def status(settings: Settings, resource: str, namespace: str, kubeconfig: Path | None, context: str) -> None:
+def _verb(does: Callable[[_Asked], None]) -> click.Command:
+    """Verb of the group about one application, with the name and the help of the function."""
+
+    @rollout.command(does.__name__, help=does.__doc__)
+    @click.argument("resource", metavar="TYPE/NAME")
+    @click.option("-n", "--namespace", default="default", show_default=True, help="Of the resource.")
+    @operator_options
+    @click.pass_obj
+    def called(settings: Settings, resource: str, namespace: str, kubeconfig: Path | None, context: str) -> None:
+        does(_Asked(settings, resource, namespace, kubeconfig, context))
+
+    return called
+
+
+@_verb
+def status(asked: _Asked) -> None:
     """Say which cluster has which revision, and why the others do not have the new one."""
     from leeward.operations.rollout import read_rollout
 
-    reading = _asked(settings, resource, namespace, kubeconfig, context, read_rollout)
-    for line in _lines(reading):
+    for line in _lines(asked.carry_out(read_rollout)):
         say(line)
 
 
-@rollout.command()
-@_resource
-@_namespace
-@operator_options
-@click.pass_obj
-def pause(settings: Settings, resource: str, namespace: str, kubeconfig: Path | None, context: str) -> None:
+@_verb
+def pause(asked: _Asked) -> None:
     """Let each cluster keep the revision that it has."""
     from leeward.operations.rollout import pause_rollout
 
-    say(printable(_asked(settings, resource, namespace, kubeconfig, context, pause_rollout)))
-    say_next(f"leeward rollout resume {resource} -n {namespace}")
+    asked.change(pause_rollout, "resume")
 
 
-@rollout.command()
-@_resource
-@_namespace
-@operator_options
-@click.pass_obj
-def resume(settings: Settings, resource: str, namespace: str, kubeconfig: Path | None, context: str) -> None:
+@_verb
+def resume(asked: _Asked) -> None:
     """End a pause, approve the stage that waits, or try a revision again that was taken back."""
     from leeward.operations.rollout import resume_rollout
 
-    say(printable(_asked(settings, resource, namespace, kubeconfig, context, resume_rollout)))
-    say_next(f"leeward rollout status {resource} -n {namespace}")
+    asked.change(resume_rollout)
 
 
-@rollout.command()
-@_resource
-@_namespace
-@operator_options
-@click.pass_obj
-def undo(settings: Settings, resource: str, namespace: str, kubeconfig: Path | None, context: str) -> None:
+@_verb
+def undo(asked: _Asked) -> None:
     """Take the last change back in all clusters at once. The template stays as it is."""
     from leeward.operations.rollout import undo_rollout
 
-    say(printable(_asked(settings, resource, namespace, kubeconfig, context, undo_rollout)))
-    say_next(f"leeward rollout status {resource} -n {namespace}")
-
-
-def _asked(
-    settings: Settings,
-    resource: str,
-    namespace: str,
-    kubeconfig: Path | None,
-    context: str,
-    operation: "Callable[[Client, Sequence[BindingPlace], datetime], Awaitable[T]]",
-) -> T:
-    """Raises: FleetError."""
-    from kubeapi.loop.clock import SystemClock
-    from leeward.answers.subjects import asked_of
-    from leeward.operations import OperationFailed
-
-    try:
-        places = [(each.namespace, each.name) for each in asked_of(resource, namespace).bindings]
-        now = SystemClock().now()
-
-        async def carry_out(client: "Client") -> T:
-            return await operation(client, places, now)
-
-        return ask(target_of(settings, kubeconfig, context), carry_out)
-    except OperationFailed as error:
-        raise FleetError(str(error)) from error
+    asked.change(undo_rollout)
 
 
 def _lines(reading: "RolloutReading") -> Iterator[str]:

@@ -15,19 +15,8 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import BindingSnapshot, ResourceBinding, TargetCluster, Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, WorldError
 from leeward.controllers.dependency_events import DependencyEvents
-from leeward.core.dependencies.attached import (
-    AttachedChange,
-    Dependant,
-    agree,
-    change_attached,
-    listed_in,
-)
-from leeward.core.dependencies.requirements import (
-    clusters_with_data,
-    follows,
-    is_done_with,
-    required_clusters,
-)
+from leeward.core.dependencies.attached import AttachedChange, Dependant, agree, change_attached, listed_in
+from leeward.core.dependencies.requirements import clusters_with_data, follows, is_done_with, required_clusters
 from leeward.core.eviction.shared_resources import is_shared, lets_shared_go
 from leeward.core.propagation.claiming import belongs_to
 from leeward.core.propagation.reach import Reach, binding_problems

@@ -35,10 +35,7 @@ from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import may_change_holds
 from leeward.core.execution.removal_conditions import removals_blocked
 from leeward.core.execution.settled import is_carried_out
-from leeward.core.execution.works import (
-    is_purging,
-    replicas_by_cluster,
-)
+from leeward.core.execution.works import is_purging, replicas_by_cluster
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.reach import Reach

@@ -5,10 +5,7 @@ from dataclasses import replace
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
-from leeward.api.names import (
-    APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
-    APPLIED_OVERRIDES_ANNOTATION,
-)
+from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, Work
 from leeward.controllers.gates import Gates

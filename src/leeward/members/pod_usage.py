@@ -3,14 +3,7 @@
 from collections.abc import Iterable
 
 from kubeapi.meta import Manifest
-from leeward.members.kinds import (
-    DAEMON_SETS,
-    DEPLOYMENTS,
-    JOBS,
-    REPLICA_SETS,
-    REPLICATION_CONTROLLERS,
-    STATEFUL_SETS,
-)
+from leeward.members.kinds import DAEMON_SETS, DEPLOYMENTS, JOBS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from leeward.members.platform import Platform, owner_key
 from leeward.members.rules.pods import is_active, is_ready
 from leeward.members.rules.usage import Usage, usage_of

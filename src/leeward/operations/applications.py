@@ -155,11 +155,7 @@ def _policy(annotations: Mapping[str, str]) -> str:
     name = annotations.get(POLICY_NAME_ANNOTATION, "")
     if not name:
         return annotations.get(CLUSTER_POLICY_NAME_ANNOTATION, "")
-    return (
-        f"{annotations.get(POLICY_NAMESPACE_ANNOTATION, '')}/{name}"
-        if name
-        else annotations.get(CLUSTER_POLICY_NAME_ANNOTATION, "")
-    )
+    return f"{annotations.get(POLICY_NAMESPACE_ANNOTATION, '')}/{name}"
 
 
 def _wanted(binding: Binding) -> int:

@@ -9,9 +9,7 @@ from msgspec import structs
 
 from kubeapi.resource import Resource
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import (
-    execution_space,
-)
+from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS
 from leeward.api.rollout import (
     ROLLOUT_APPROVED_ANNOTATION,

@@ -22,10 +22,7 @@ from leeward.api.interpreter_config import (
     ResourceInterpreterCustomization,
     ResourceInterpreterWebhookConfiguration,
 )
-from leeward.api.resource import (
-    RESOURCE_INTERPRETER_CUSTOMIZATIONS,
-    RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
-)
+from leeward.api.resource import RESOURCE_INTERPRETER_CUSTOMIZATIONS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.api.work import AggregatedStatusItem, Component, Work
 from leeward.core.interpreter import (
     ReplicaInterpretation,

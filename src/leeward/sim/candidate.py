@@ -15,13 +15,7 @@ from leeward.api.names import leader_identity
 from leeward.client import Client, Request, Response, Transport
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.standby import Standby
-from leeward.runtime.leader import (
-    READING,
-    FencedTransport,
-    LeaderElector,
-    LeaderSettings,
-    NotLeading,
-)
+from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, NotLeading
 from leeward.runtime.shard_leases import LeaderWatch, ShardElector
 from leeward.runtime.shard_spread import ShardSpread
 from leeward.runtime.sharding import Sharding

@@ -8,11 +8,7 @@ from collections import Counter
 from kubeapi.field import Node, Problems
 from leeward.api.failback import OptionFault, parse_failback, parse_time_to_start
 from leeward.api.gates import GATE_ANNOTATIONS, parse_gates, refuse_webhooks
-from leeward.api.names import (
-    ALL_ADDRESSES_ANNOTATION,
-    EVICT_SHARED_ANNOTATION,
-    VOLUMES_FOLLOW_ANNOTATION,
-)
+from leeward.api.names import ALL_ADDRESSES_ANNOTATION, EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.purge_mode import GRACE_PURGE_MODES, OLD_WORDS
 from leeward.api.rollout import ROLLOUT_ANNOTATION, parse_rollout
 from leeward.api.rules.placements import placement_problems

@@ -12,12 +12,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
-from leeward.api.names import (
-    CLUSTER_NAMESPACE,
-    EXECUTION_SPACE_PREFIX,
-    SYSTEM_NAMESPACE,
-    cluster_of_execution_space,
-)
+from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import (

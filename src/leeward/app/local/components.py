@@ -9,14 +9,7 @@ from kubeserver.certificates import Pair
 from leeward.app.config import AgentConfig, ControlPlaneConfig, MemberConfig, Timing
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import LocalFleet, Member
-from leeward.app.local.layout import (
-    AGENT_SUFFIX,
-    CONTROL_PLANE,
-    CONTROL_PLANE_CONTEXT,
-    DASHBOARD,
-    Layout,
-    agent_of,
-)
+from leeward.app.local.layout import AGENT_SUFFIX, CONTROL_PLANE, CONTROL_PLANE_CONTEXT, DASHBOARD, Layout, agent_of
 
 if TYPE_CHECKING:
     from leeward.app.flags.settings import ComponentSettings

@@ -24,13 +24,7 @@ from leeward.app.install.installing import (
     uninstall_webhooks,
 )
 from leeward.app.local.errors import FleetError
-from leeward.app.migration.cluster_storage import (
-    current,
-    delete_cluster,
-    release_all,
-    serve_from_aggregated,
-    write_all,
-)
+from leeward.app.migration.cluster_storage import current, delete_cluster, release_all, serve_from_aggregated, write_all
 from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS

@@ -15,12 +15,7 @@ import msgspec
 from kubeapi.diff import is_equal
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import Condition, find_condition, set_condition
-from leeward.api.names import (
-    FAILING_CONDITION,
-    LOSS_COVERED_CONDITION,
-    TAINTED_CONDITION,
-    TAINTS_REMOVED_CONDITION,
-)
+from leeward.api.names import FAILING_CONDITION, LOSS_COVERED_CONDITION, TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
 from leeward.core.cluster_health.pending_condition import is_overdue, overdue_doubt, with_doubt
 from leeward.core.cluster_health.ready_condition import READY
 

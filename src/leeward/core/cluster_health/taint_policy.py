@@ -26,11 +26,7 @@ from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import (
-    OUTAGE_CONFIRMED_ANNOTATION,
-    POLICY_TAINTS_ANNOTATION,
-    POLICY_TAINTS_CONFIRMED_ANNOTATION,
-)
+from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION
 from leeward.api.taint_policy import ClusterTaintPolicy, MatchCondition, PolicyTaint
 from leeward.api.taint_record import NO_RECORD, TaintRecord, dated_by
 from leeward.core.cluster_health.brake import looks_dead

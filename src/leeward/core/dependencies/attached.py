@@ -11,12 +11,7 @@ from typing import Any
 from kubeapi.codec import to_wire
 from kubeapi.diff import merge_patch
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from leeward.api.names import (
-    BINDING_CONTROLLER_FINALIZER,
-    TEMPLATE_DIGEST_ANNOTATION,
-    binding_name,
-    depended_by_label,
-)
+from leeward.api.names import BINDING_CONTROLLER_FINALIZER, TEMPLATE_DIGEST_ANNOTATION, binding_name, depended_by_label
 from leeward.api.work import BindingSnapshot, ResourceBinding, ResourceBindingSpec
 from leeward.core.execution.conflict_resolution import ConflictResolution, resolution_of, rules_of_resolution
 from leeward.core.propagation.binding import API_VERSION, owner_of, resource_of

@@ -16,11 +16,7 @@ from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import LabelSelector, Manifest, ReadOnlyManifest
 from kubeapi.quantity import canonical_quantity
 from kubeapi.status import Problem
-from leeward.api.interpreter_config import (
-    DependentObjectReference,
-    LuaScript,
-    ResourceInterpreterCustomization,
-)
+from leeward.api.interpreter_config import DependentObjectReference, LuaScript, ResourceInterpreterCustomization
 from leeward.api.rules.texts import label_value_fault, qualified_name_fault
 from leeward.api.work import Component, ComponentReplicaRequirements, ReplicaRequirements
 from leeward.core.interpreter.interpret import ReplicaInterpretation

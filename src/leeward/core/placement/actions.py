@@ -38,12 +38,7 @@ from leeward.core.eviction.tasks import (
 from leeward.core.eviction.volumes import has_claims, purge_mode_with_volumes, stay_behind
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.ranks import ClusterRank, find_replacement
-from leeward.core.placement.replacement import (
-    Targets,
-    find_partial_replacement,
-    place_anew,
-    resized_between_terms,
-)
+from leeward.core.placement.replacement import Targets, find_partial_replacement, place_anew, resized_between_terms
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import common_term

@@ -19,9 +19,7 @@ from typing import Any, Final
 from kubeapi.codec import DecodeError, canonical, decode_any, decode_manifest, encode, from_wire, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
-from leeward.api.names import (
-    TEMPLATE_GENERATION_ANNOTATION,
-)
+from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.rollout import REVISION_ANNOTATION, ROLLOUT_REVISIONS_ANNOTATION
 from leeward.api.work import Binding, Work

@@ -10,13 +10,7 @@ from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling.affinity import terms_by_name
 from leeward.core.scheduling.claim_locality import claim_ranks
 from leeward.core.scheduling.cluster_arrays import ClusterView
-from leeward.core.scheduling.model import (
-    Placed,
-    Request,
-    Unplaceable,
-    digest_without_terms,
-    is_reschedule_requested,
-)
+from leeward.core.scheduling.model import Placed, Request, Unplaceable, digest_without_terms, is_reschedule_requested
 from leeward.core.scheduling.preserve_assigned import without_loss
 from leeward.core.scheduling.trace import Trace
 from leeward.core.scheduling.vectors import place

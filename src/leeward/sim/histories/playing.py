@@ -35,13 +35,7 @@ from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.history_settings import settings_of
 from leeward.sim.histories.judging import Judging
 from leeward.sim.histories.log_capture import captured_logs
-from leeward.sim.histories.model import (
-    LASTING,
-    Fault,
-    History,
-    HubIsRestored,
-    UserStep,
-)
+from leeward.sim.histories.model import LASTING, Fault, History, HubIsRestored, UserStep
 from leeward.sim.histories.operators import Operators
 from leeward.sim.histories.orphans import clear_orphans
 from leeward.sim.histories.places import Place, places, wanted

@@ -8,14 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from leeward.sim.histories.model import (
-    AnyStep,
-    ControllersAreKilled,
-    Deploy,
-    Fault,
-    History,
-    Replan,
-)
+from leeward.sim.histories.model import AnyStep, ControllersAreKilled, Deploy, Fault, History, Replan
 from leeward.sim.histories.playing import Run, play
 
 RUNS = 150

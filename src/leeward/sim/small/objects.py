@@ -43,15 +43,7 @@ from leeward.core.copies.memory import BindingMemory
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
-from leeward.sim.small.model import (
-    GRACE_TICKS,
-    BrakeState,
-    ClusterObject,
-    Plan,
-    TaintMark,
-    Task,
-    WorkObject,
-)
+from leeward.sim.small.model import GRACE_TICKS, BrakeState, ClusterObject, Plan, TaintMark, Task, WorkObject
 from leeward.sim.small.worlds import NAMES, TICK_SECONDS, Workload
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

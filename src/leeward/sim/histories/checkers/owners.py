@@ -11,12 +11,7 @@ from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.api.names import (
-    FAILING_CONDITION,
-    LOSS_COVERED_CONDITION,
-    TAINTED_CONDITION,
-    TAINTS_REMOVED_CONDITION,
-)
+from leeward.api.names import FAILING_CONDITION, LOSS_COVERED_CONDITION, TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
 from leeward.client.caller import HEADER

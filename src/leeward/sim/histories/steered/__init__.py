@@ -23,21 +23,8 @@ from leeward.sim.histories.steered.evictions import (
     wishes,
     withdrawn,
 )
-from leeward.sim.histories.steered.hub import (
-    away,
-    braked,
-    cut_off,
-    forgetful,
-    killed_at_work,
-    leader,
-    stormy,
-)
-from leeward.sim.histories.steered.members import (
-    contents,
-    flapping,
-    liar,
-    refusing,
-)
+from leeward.sim.histories.steered.hub import away, braked, cut_off, forgetful, killed_at_work, leader, stormy
+from leeward.sim.histories.steered.members import contents, flapping, liar, refusing
 from leeward.sim.histories.steered.people import (
     drained,
     failing,

@@ -4,15 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from leeward.sim.histories.model import (
-    AnyStep,
-    Deploy,
-    HubIsRestored,
-    NodesAreCordoned,
-    Provide,
-    Replan,
-    Withdraw,
-)
+from leeward.sim.histories.model import AnyStep, Deploy, HubIsRestored, NodesAreCordoned, Provide, Replan, Withdraw
 from leeward.sim.histories.parts import MOST_SECONDS_AFTER
 from leeward.sim.histories.steered.casting import BEGINS, THREE, Casting, evenly, web
 
