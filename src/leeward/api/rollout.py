@@ -44,6 +44,8 @@ ROLLOUT_CONDITION = "leeward.dev/Rollout"
 """Condition on a binding with a rollout strategy, and on its template: True while not all clusters have the revision
 that is asked for, with the reason (ours)."""
 
+NOT_STAGED = ("Secret",)
+"""Kinds whose contents are not copied into the binding, and so reach all clusters at once."""
 MOST_STAGES, MOST_CHARACTERS = 50, 16_384
 REST = "rest"
 """Name of the stage of clusters that no stage takes."""

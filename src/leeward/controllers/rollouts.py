@@ -15,6 +15,7 @@ from leeward.api.failback import OptionFault
 from leeward.api.meta import Condition
 from leeward.api.resource import CLUSTERS
 from leeward.api.rollout import (
+    NOT_STAGED,
     REVISION_ANNOTATION,
     ROLLOUT_ANNOTATION,
     ROLLOUT_REVISIONS_ANNOTATION,
@@ -40,8 +41,6 @@ from leeward.runtime.identity import Key, key_of
 
 BRAKED = "Stopped: the brake is engaged; `leeward brake` says why."
 UNSETTLED = "The clusters have not been looked at again since the control plane started: each keeps what it has."
-NOT_STAGED = ("Secret",)
-"""Kinds whose contents are not copied into the binding, and so reach all clusters at once."""
 
 
 @dataclass(frozen=True, slots=True)

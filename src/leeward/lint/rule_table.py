@@ -15,6 +15,7 @@ from leeward.lint.object_rules import duplicate_clusters, invalid, repeated, war
 from leeward.lint.picture import LintInput, LintPicture
 from leeward.lint.placement_rules import hard_spread, one_cluster_only
 from leeward.lint.policy_rules import overlapping, selects_nothing, unknown_annotations
+from leeward.lint.rollout_rules import stages_in_vain
 from leeward.lint.room_rules import no_room
 from leeward.lint.volume_rules import (
     claims_left_behind,
@@ -271,6 +272,15 @@ RULES: Sequence[LintRule] = (
         "A replacement is held for good, or starts without data.",
         "correct the gate",
         gates_in_vain,
+    ),
+    LintRule(
+        "LW024",
+        "stages-in-vain",
+        WARNING,
+        "Stages of a rollout that no cluster is in, that leave clusters out, or that hold nothing back",
+        "A bad change reaches clusters that were to be spared, or all of them at once.",
+        "correct the stages",
+        stages_in_vain,
     ),
 )
 """Rules in the order of their ids."""

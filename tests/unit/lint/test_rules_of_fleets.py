@@ -296,3 +296,27 @@ def test_what_is_told_of_a_placement_is_what_would_happen() -> None:
         warned, silent = warned + is_missed, silent + (not is_missed)
     assert warned > 50
     assert silent > 50
+
+
+@pytest.mark.parametrize(
+    ("stages", "said"),
+    [
+        (
+            "{name: canary, clusterSelector: {matchLabels: {tier: canary}}}",
+            ("matches no cluster that is left", "leave out a, b"),
+        ),
+        ("{name: canary, clusterSelector: {matchLabels: {tier: live}}}", ("leave out b",)),
+        ("{name: canary, clusters: [c]}, {name: rest}", ("names c, which has not joined",)),
+        ("{name: canary, clusterSelector: {matchLabels: {tier: live}}}, {name: rest}", ()),
+    ],
+)
+def test_stages_are_judged_by_the_labels_of_the_clusters_that_there_are(stages: str, said: tuple[str, ...]) -> None:
+    clusters = [roomy("a", 9), roomy("b", 9)]
+    labelled = msgspec.structs.replace(clusters[0].metadata, labels={"tier": "live"})
+    clusters[0] = msgspec.structs.replace(clusters[0], metadata=labelled)
+    wanted = policy(Placement())
+    marked = msgspec.structs.replace(wanted.metadata, annotations={"leeward.dev/rollout": f"{{stages: [{stages}]}}"})
+    report = linted(fleet(clusters, policies=[msgspec.structs.replace(wanted, metadata=marked)]))
+    found = [finding.sentence for finding in report.findings if finding.rule == "LW024"]
+    assert len(found) == len(said)
+    assert all(part in sentence for part, sentence in zip(said, found, strict=True))
