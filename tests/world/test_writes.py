@@ -189,10 +189,9 @@ async def is_told(world: World, bindings: int, *, in_one: bool) -> None:
     assert {event.involved_object.kind for event in told if re.fullmatch(MOVED, event.message)} == {"Deployment"}
     assert {event.count for event in told} == {1}, "nothing is counted up"
     sums = [found for event in told if (found := re.fullmatch(SUM, event.message))]
-    assert sum(int(found[1]) for found in sums) == bindings - BURST_SIZE + 1, (
-        "those of the burst are counted on the cluster"
-    )
-    assert len(sums) == 1 or not in_one
+    counted, of_burst = sum(int(found[1]) for found in sums), bindings - BURST_SIZE + 1
+    assert counted <= of_burst, "those of the burst are counted on the cluster"
+    assert (counted == of_burst and len(sums) == 1) if in_one else counted > bindings / 2, "a slow server makes pauses"
 
 
 async def events(world: World) -> list[Event]:

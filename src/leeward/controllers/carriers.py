@@ -10,6 +10,7 @@ from kubeapi.meta import labels_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work, is_application
+from leeward.core.copies.job_copies import is_finished_job
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.execution.addresses import may_be_behind
 from leeward.core.interpreter.fields import text_at
@@ -33,7 +34,7 @@ class Carriers:
 
     def carries(self, work: Work) -> bool:
         """Tells whether an application in the cluster of `work` may need its objects: one of the same policy, or one
-        that leaves as well. A copy that is being deleted needs nothing any more."""
+        that leaves as well. A Job that has finished, and a copy that is being deleted, need nothing any more."""
         space, namespace = _place(work)
         users = self._beside.get((space, namespace)) if namespace else self._works.list(space)
         manifests = work.spec.workload.manifests
@@ -62,7 +63,7 @@ class Carriers:
 
     def _runs(self, user: Work) -> bool:
         binding = self._binding(user)
-        return binding is not None and is_application(binding)
+        return binding is not None and is_application(binding) and not is_finished_job(user)
 
     def _binding(self, work: Work) -> Binding | None:
         for kind, bindings in self._bindings.items():
