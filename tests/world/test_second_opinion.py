@@ -1,14 +1,26 @@
 """Room by the grades of nodes, with which the scheduler counts, and by the sum of what is free: answers tell both."""
 
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from kubeapi.loop.virtual import run_virtual
+from leeward.answers.fleet_state import FleetState, encode_state
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.resilience import survey
+from leeward.answers.room_arithmetic import ESTIMATED
 from leeward.answers.what_if import what_if
+from leeward.cli.rehearse_text import rehearsal_lines
 from leeward.cli.what_if_text import what_if_lines
+from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
+from leeward.members.settings import WorkloadSettings
+from leeward.sim.rehearsal.rehearsal import rehearse
+from leeward.sim.rehearsal.scenario_file import API_VERSION, Scenario, ScenarioSpec, ScenarioStep
 from leeward.sim.world import World
+from tests.verbs import call_verb
+from tests.world.estimators import MEMBERS, WorldEstimator, play_with_estimators
 from tests.world.pictures import picture
 from tests.world.stories import apply, held, policy
 from tests.world.test_explain import explain
@@ -19,6 +31,7 @@ AGGREGATED = {"replicaScheduling": {"replicaSchedulingType": "Divided", "replica
 
 def test_room_that_only_grades_do_not_see_is_told_and_not_called_no_place_to_go() -> None:
     """A node with 15 cores free counts as one of 8, one with 7.5 as one of 4."""
+    pictures: list[FleetState] = []
 
     async def run() -> None:
         world = World({"member1": "Push", "member2": "Push"}, Timing.karmada())
@@ -49,9 +62,44 @@ def test_room_that_only_grades_do_not_see_is_told_and_not_called_no_place_to_go(
             assert "NoPlaceToGo" not in said
             (loss,) = survey(state, {"member1": frozenset({"member1"})}).losses
             assert loss.by_sum == 1
+            pictures.append(state)
             await world.member("member1").stop()
             await world.until(lambda: held(world, "web-deployment") == "NoPlaceToGo", 900)
             told = await explain(world)
             assert "NoPlaceToGo" not in told.headline
 
     run_virtual(run())
+    steps = (ScenarioStep(fail=("member1",)),)
+    report = rehearse(
+        pictures[0], Scenario(api_version=API_VERSION, kind="Rehearsal", spec=ScenarioSpec(steps=steps, duration="15m"))
+    )
+    (played,) = [each for each in report.applications if each.binding == "default/web-deployment"]
+    assert (played.held, played.by_sum) == ("NoPlaceToGo", 1)
+    said = " ".join(" ".join(rehearsal_lines(report)).split())
+    assert "Deployment default/web: Too little room by the grades of nodes" in said
+
+
+def test_answers_say_beforehand_that_the_scheduler_also_asks_estimators(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "fleet.json"
+
+    async def story(world: World, _: WorldEstimator) -> None:
+        await apply(world.client, asking("web", 2, "1"), policy("web", AGGREGATED))
+        await world.sleep(60)
+        file.write_bytes(encode_state(await picture(world)))
+
+    nodes = {name: WorkloadSettings(nodes=1, node_cpu="8") for name in MEMBERS}
+    play_with_estimators(story, nodes, lambda estimator: ManagerSettings(cluster_estimator=estimator))
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(
+        f"{{apiVersion: {API_VERSION}, kind: Rehearsal, spec: {{duration: 1m, steps: [{{at: 0s, fail: [member1]}}]}}}}"
+    )
+    for question in (
+        ("explain", "deploy/web"),
+        ("what-if", "--fail", "member1"),
+        ("resilience",),
+        ("rehearse", str(scenario)),
+    ):
+        _, out, _ = call_verb(capsys, *question, "--from", file)
+        assert ESTIMATED in " ".join(out.split()), question

@@ -17,7 +17,7 @@ from leeward.answers.decisions import Explained, explained, explained_then, flee
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.next_steps import NextStep, next_steps
 from leeward.answers.room_arithmetic import RoomRow, room_rows
-from leeward.answers.what_helps import Help, found_by_sum, what_helps
+from leeward.answers.what_helps import Help, by_sum_words, what_helps
 from leeward.api.meta import find_condition
 from leeward.api.names import REPLACEMENT_HELD_CONDITION
 from leeward.api.work import Binding
@@ -132,7 +132,7 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
         binding=str(key),
         replicas=binding.spec.replicas,
         state=how,
-        headline=found_by_sum(state, key, decision) or _headline(state, binding, asked, how, where),
+        headline=by_sum_words(state, key, decision) or _headline(state, binding, asked, how, where),
         reason=decision.held.reason if decision.held is not None else "",
         where=where,
         why=[claim_sentence(state, binding), *_why(state, binding, asked, verdicts)],

@@ -19,6 +19,10 @@ from leeward.planning.reservations import Reserved
 _NANO = 10**9
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
 RESOURCES = (CPU, MEMORY, PODS)
+ESTIMATED = (
+    "room is estimated here by the reports of clusters: the scheduler also asks their estimators, and may find less"
+)
+"""Words for a picture whose scheduler asks estimators (`SettingsInForce.estimators`)."""
 
 
 class RoomRow(msgspec.Struct, frozen=True, rename="camel"):

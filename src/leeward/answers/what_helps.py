@@ -80,16 +80,21 @@ def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: l
     return (*helps, *_more_room(binding.spec, rooms), *_returns(state, binding, decision))
 
 
-def found_by_sum(state: FleetState, key: BindingName, decision: Decision) -> str:
-    """Second opinion on what finds too little room by the grades of nodes; empty where that is none."""
+def more_by_sum(state: FleetState, key: BindingName, decision: Decision) -> int:
+    """Replicas that find too little room by the grades of nodes, and would fit by the sum of what is free."""
     held = decision.held.reason if decision.held is not None else ""
     lacks_room = isinstance(decision.result, Unplaceable) or held == HeldReason.NO_PLACE_TO_GO
     if not lacks_room or decision.quota_refusal or not counted_by_grade(state.clusters.values()):
-        return ""
+        return 0
     other = counted_by_sum(state)
     second = decide(snapshot_of(other, key, fleet_of(other)))
-    more = well_placed(state.clusters, second) - well_placed(state.clusters, decision)
-    return BY_SUM.format(more) if more > 0 else ""
+    return max(0, well_placed(state.clusters, second) - well_placed(state.clusters, decision))
+
+
+def by_sum_words(state: FleetState, key: BindingName, decision: Decision) -> str:
+    """Second opinion on room, as a sentence; empty where it is not another one."""
+    more = more_by_sum(state, key, decision)
+    return BY_SUM.format(more) if more else ""
 
 
 class _Trial:

@@ -108,12 +108,17 @@ async def _read(client: "Client", target: Target) -> "FleetState":
     return await read_fleet(client, SystemClock(), target.name)
 
 
-def say_answer(state: "FleetState", answer: object, output: str, lines: Iterable[str], *, err: bool = False) -> None:
-    """Says an answer from a picture: as JSON or YAML, or by its `lines`; before them, that nobody watches."""
+def say_answer(
+    state: "FleetState", answer: object, output: str, lines: Iterable[str], *, err: bool = False, of_room: bool = True
+) -> None:
+    """Says an answer from a picture: as JSON or YAML, or by its `lines`; before them, that nobody watches, and of an
+    answer about room, that it is estimated."""
+    is_estimated = of_room and state.settings.estimators
     if output in ("json", "yaml"):
-        say_coloured(rendered(answer, output, {"unwatchedSince": state.recorded.unwatched_since}), err=err)
+        more = {"unwatchedSince": state.recorded.unwatched_since, **({"roomIsEstimated": True} if is_estimated else {})}
+        say_coloured(rendered(answer, output, more), err=err)
     else:
-        say_coloured("\n".join((*_unwatched(state), *lines)), err=err)
+        say_coloured("\n".join((*_unwatched(state), *(_estimated() if is_estimated else ()), *lines)), err=err)
 
 
 def _unwatched(state: "FleetState") -> Iterator[str]:
@@ -124,6 +129,13 @@ def _unwatched(state: "FleetState") -> Iterator[str]:
     if unwatched is not None:
         when = since(unwatched, state.as_of)
         yield from headline(NEEDS_SOMEBODY, f"nobody watches the clusters{when}: what follows is as of then")
+
+
+def _estimated() -> Iterator[str]:
+    from leeward.answers.room_arithmetic import ESTIMATED
+    from leeward.cli.text_lines import headline
+
+    yield from headline("?", ESTIMATED)
 
 
 def rendered(answer: object, output: str, more: Mapping[str, object] = {}) -> str:

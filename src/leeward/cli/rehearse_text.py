@@ -5,6 +5,7 @@ from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from leeward.answers.what_helps import BY_SUM
 from leeward.cli.text_lines import BAD, GOOD, NEEDS_SOMEBODY, QUIET, headline, paragraph, section, table, title
 from leeward.cli.timeline_text import outage_lines
 from leeward.operations.sentences import counted, full_moment
@@ -102,6 +103,8 @@ def _applications(applications: Sequence["RehearsedApplication"], wide: bool) ->
     yield from table(header, rows, (1, 2))
     if len(concerned) > len(shown):
         yield f"  {len(concerned) - len(shown)} more: --wide"
+    for each in (each for each in shown if each.by_sum):
+        yield from paragraph(f"{each.workload}: {BY_SUM.format(each.by_sum)}")
 
 
 def _copy(report: "RehearsalReport", wide: bool) -> Iterator[str]:

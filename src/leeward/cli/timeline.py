@@ -65,7 +65,7 @@ def timeline(
         raise FleetError(str(error)) from error
     is_report = output == "markdown"
     lines = report(answer).split("\n") if is_report else timeline_lines(answer, everything=everything)
-    say_answer(state, answer, output, lines)
+    say_answer(state, answer, output, lines, of_room=False)
     return FINDINGS if answer.is_running else WELL
 
 

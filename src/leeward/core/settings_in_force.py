@@ -16,7 +16,8 @@ class SettingsInForce(Object, frozen=True):
     """Seconds, under the names of the flags. `told`: somebody has told them, and they are not just the defaults.
 
     `hold_down` is the first of a cluster that flaps. `evictions_per_second` is --resource-eviction-rate; None is no
-    limit. `gates` are those that are on of the gates that warnings name as off by default.
+    limit. `gates` are those that are on of the gates that warnings name as off by default. `estimators`: the scheduler
+    asks the estimators of clusters, whose answers no picture holds.
     """
 
     told: bool = False
@@ -34,6 +35,7 @@ class SettingsInForce(Object, frozen=True):
     placement: PlacementSettings = PlacementSettings()
     brake: BrakeSettings = BrakeSettings()
     gates: tuple[str, ...] = ()
+    estimators: bool = False
 
     @property
     def gates_on(self) -> tuple[str, ...]:

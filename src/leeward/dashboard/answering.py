@@ -26,6 +26,7 @@ from leeward.answers.outage_report import report
 from leeward.answers.reading import read_for
 from leeward.answers.resilience import CLUSTER, losses_by, survey
 from leeward.answers.return_losses import ReturnLosses
+from leeward.answers.room_arithmetic import ESTIMATED
 from leeward.answers.timeline import Timeline
 from leeward.answers.what_if import WhatIf, what_if
 from leeward.answers.what_if_sentences import answer_of, brake_sentence, command_of
@@ -190,8 +191,13 @@ async def what_if_view(
 ) -> WhatIfView:
     """Raises: OperationFailed where too many ask."""
     found = await pictures.work_out(what_if, state, change)
-    headline, detail = answer_of(found), "" if change.releases_brake else brake_sentence(found)
-    return WhatIfView(headline, detail, command_of(change), found if sight.is_whole else _seen(found, sight))
+    said = ["" if change.releases_brake else brake_sentence(found), ESTIMATED if state.settings.estimators else ""]
+    return WhatIfView(
+        answer_of(found),
+        "; ".join(filter(None, said)),
+        command_of(change),
+        found if sight.is_whole else _seen(found, sight),
+    )
 
 
 def _seen(found: WhatIf, sight: FleetSight) -> WhatIf:

@@ -162,6 +162,7 @@ class ManagerSettings:
             placement=self.whole_decision(),
             brake=self.brake_in_force,
             gates=self.gates.warned_of,
+            estimators=self.cluster_estimator is not None,
         )
 
     def whole_decision(self) -> PlacementSettings:

@@ -22,6 +22,7 @@ from kubeapi.quantity import parse_quantity
 from kubeapi.resource import Resource
 from leeward.answers.expected_reports import divisors_of
 from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.answers.room_arithmetic import ESTIMATED
 from leeward.answers.service import grown_copies
 from leeward.api.cluster import Cluster
 from leeward.api.names import RETAIN_REPLICAS_LABEL
@@ -72,7 +73,9 @@ class CopiedWorld(World):
         )
         self.state = state
         self.templates: RebuiltTemplates = rebuild_templates(state)
-        self.notes = CopyNotes(sorted(self.templates.left_out.values()), [])
+        self.notes = CopyNotes(
+            sorted(self.templates.left_out.values()), [ESTIMATED] if state.settings.estimators else []
+        )
         self._whole = whole
         self._several_nodes = several_nodes
         self._assigned = {key: first_assignment(state, key) for key in self.templates.manifests}

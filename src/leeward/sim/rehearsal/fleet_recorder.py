@@ -12,7 +12,11 @@ from typing import Any
 
 from kubeapi.codec import decode, decode_manifest
 from kubeapi.meta import Manifest, annotations_of
+from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.fleet_state import BindingName
+from leeward.answers.reading import read_fleet
+from leeward.answers.room_arithmetic import counted_by_grade
+from leeward.answers.what_helps import more_by_sum
 from leeward.answers.what_if import TURNS, who_is
 from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap
@@ -20,7 +24,9 @@ from leeward.api.meta import find_condition
 from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE, WORK_NAME_ANNOTATION
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
 from leeward.core.cluster_health.brake import parse_brake
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.interpreter.fields import int_at, mapping_at
+from leeward.core.placement import decide
 from leeward.members.rules.pods import is_ready
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
@@ -104,6 +110,8 @@ class FleetRecorder:
         self.happened: list[Happened] = []
         self.bindings: dict[BindingName, Binding] = {}
         self.serving: dict[BindingName, ServingRecord] = defaultdict(ServingRecord)
+        self.by_sum: dict[BindingName, int] = {}
+        """Replicas without a place by the grades of nodes, for which the sum of what was free had room."""
         self.engaged = False
         self.was_engaged = False
         self._world = world
@@ -114,6 +122,8 @@ class FleetRecorder:
         self._deleting: set[tuple[str, str]] = set()
         self._down: set[str] = set()
         self._of: dict[tuple[str, str], BindingName] = {}
+        self._without_place: set[BindingName] = set()
+        """Bindings that find no place since they were asked about."""
         world.journal.on_write(self._take)
 
     def begin(self) -> None:
@@ -137,6 +147,17 @@ class FleetRecorder:
         self._down = {name for name, member in self._world.members.items() if not member.is_up}
         for key in self.bindings:
             self._note_serving(key)
+
+    async def ask_by_sum(self) -> None:
+        """Asks for a second opinion on what finds no place by the grades of nodes. Raises: WorldError."""
+        asked, self._without_place = self._without_place, set()
+        if not asked or not counted_by_grade(self._clusters.values()):
+            return
+        state = await read_fleet(self._world.client, self._world.clock)
+        for key in sorted(asked & state.bindings.keys()):
+            more = more_by_sum(state, key, decide(snapshot_of(state, key, fleet_of(state))))
+            if more:
+                self.by_sum[key] = max(more, self.by_sum.get(key, 0))
 
     def _take(self, write: Write) -> None:
         record = write.record
@@ -180,6 +201,8 @@ class FleetRecorder:
         self._of[resource.kind, f"{resource.namespace}/{resource.name}"] = key
         if before is not None and is_application(binding):
             self._tell_of_binding(key, before, binding)
+            if _lacks_place(binding) and not _lacks_place(before):
+                self._without_place.add(key)
         if before is None or before.spec.replicas != binding.spec.replicas:
             self._note_serving(key)
 
@@ -253,6 +276,13 @@ def said_places(targets: Mapping[str, int]) -> str:
 
 def _targets(binding: Binding) -> dict[str, int]:
     return {target.name: target.replicas for target in binding.spec.clusters}
+
+
+def _lacks_place(binding: Binding) -> bool:
+    """Tells whether the scheduler finds no place for it, or for what is to leave."""
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    is_unplaced = scheduled is not None and scheduled.status == "False"
+    return is_unplaced or held_reason(binding) == HeldReason.NO_PLACE_TO_GO
 
 
 def held_reason(binding: Binding) -> str:

@@ -25,6 +25,8 @@ from leeward.sim.rehearsal.scenario_file import Scenario, ScenarioProblem
 from leeward.sim.rehearsal.scenario_steps import PlannedStep, ScenarioSteps, plan_steps, several_nodes
 
 MOST_CLUSTERS, MOST_BINDINGS, MOST_REPLICAS = 60, 2_000, 10_000
+LOOK_SECONDS = 10.0
+"""Seconds after which at latest a second opinion is asked about what finds no place."""
 MOST_TURNS = 200_000_000
 """Number of turns that the virtual loop may make; a rehearsal of the greatest size needs a tenth of it."""
 
@@ -52,7 +54,8 @@ class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
     """`before` and `after` are replicas by cluster; `fewest` served at worst of `replicas`.
 
     `longest_seconds` is how long fewer than all served at a time, at most; None where that has not ended. `held` is why
-    its eviction is held at the end; `serves` is how many serve then.
+    its eviction is held at the end; `serves` is how many serve then. `by_sum` found too little room by the grades of
+    nodes when they were without a place; the sum of what was free had room for them.
     """
 
     workload: str
@@ -64,6 +67,7 @@ class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
     longest_seconds: float | None
     held: str = ""
     serves: int = 0
+    by_sum: int = 0
 
 
 class RehearsalReport(msgspec.Struct, frozen=True, rename="camel"):
@@ -126,11 +130,11 @@ async def _play(state: FleetState, scenario: Scenario, steps: list[PlannedStep])
     async with world:
         chosen = choose(state, scenario, world.templates.manifests)
         recorder.begin()
-        begins, zero = world.clock.now(), world.seconds
+        begins = world.clock.now()
         before = {key: _targets(recorder, key) for key in world.templates.manifests}
         carrying_out = ScenarioSteps(world)
         for planned in steps:
-            await _until(world, zero + planned.at_seconds)
+            await _until(recorder, planned.at_seconds)
             if planned.scaled is not None and planned.scaled not in world.templates.manifests:
                 raise ScenarioProblem(f"scale: {world.templates.left_out[planned.scaled]}")
             recorder.tell(Happening.STEP, planned.sentence)
@@ -139,13 +143,16 @@ async def _play(state: FleetState, scenario: Scenario, steps: list[PlannedStep])
             except WorldError as error:
                 raise RehearsalFailed(f"{planned.sentence}: the copy refuses it: {error}") from error
             recorder.look_at_members()
-        await _until(world, zero + scenario.spec.seconds)
+        await _until(recorder, scenario.spec.seconds)
         outages = await told_outages(world)
         return _report(world, scenario, recorder, chosen, begins, before, outages)
 
 
-async def _until(world: CopiedWorld, seconds: float) -> None:
-    await asyncio.sleep(max(0.0, seconds - world.seconds))
+async def _until(recorder: FleetRecorder, seconds: float) -> None:
+    """Waits until so many seconds of the scenario; what finds no place meanwhile gets a second opinion."""
+    while (left := seconds - recorder.seconds) > 0:
+        await asyncio.sleep(min(left, LOOK_SECONDS))
+        await recorder.ask_by_sum()
 
 
 def _report(
@@ -205,6 +212,7 @@ def _application(recorder: FleetRecorder, key: BindingName, before: dict[str, in
         longest_seconds=None if None in spans else max((span for span in spans if span is not None), default=0.0),
         held=held_reason(recorder.bindings[key]),
         serves=serving.last[0],
+        by_sum=recorder.by_sum.get(key, 0),
     )
 
 
