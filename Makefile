@@ -66,10 +66,10 @@ fuzz: setup  ## properties on examples that nobody has seen (N=500 of each; SEED
 		$$(grep -rlE '^ *@given' tests/unit tests/kubeapi) || { echo "again: make fuzz N=$(or $(N),500) SEED=$(FRESH)"; exit 1; }
 
 worlds: setup  ## search small worlds, every order of events (STATES=100000)
-	@$(BIN)/python -m leeward.sim.small --states $(or $(STATES),100000)
+	@$(BIN)/python -m simulator.small --states $(or $(STATES),100000)
 
 sim: setup  ## play N random histories of faults against the whole product, and check every invariant (N=300)
-	@$(BIN)/python -m leeward.sim --campaign $(or $(N),300) --seed $(or $(SEED),0)
+	@$(BIN)/python -m simulator --campaign $(or $(N),300) --seed $(or $(SEED),0)
 
 forecasts: setup  ## what is told and rehearsed of outages is what happens, in random worlds (N=200, SEED=0) and in processes
 	@$(BIN)/python -m tests.world.test_what_if_random $(or $(SEED),0) $(or $(N),200)
@@ -77,7 +77,7 @@ forecasts: setup  ## what is told and rehearsed of outages is what happens, in r
 	@$(BIN)/pytest -p no:cacheprovider tests/forecasts
 
 systematic: setup  ## one outage with one more fault at every await, line and read (half an hour; MODE=kill, drop or stale)
-	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m leeward.sim --systematic $$mode || exit 1; done
+	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m simulator --systematic $$mode || exit 1; done
 
 planted: setup  ## plant bugs, find each in a history, cut it down to a short story; try every checker; play known faults (six minutes)
 	@$(BIN)/pytest -n auto --dist worksteal tests/sim

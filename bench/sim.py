@@ -7,9 +7,9 @@ import gc
 import time
 
 from bench.walkthrough import YARDSTICK_OBJECTS, handle_objects
-from leeward.sim.histories.campaign import WARM_UP
-from leeward.sim.histories.generator import draw_history
-from leeward.sim.histories.playing import play
+from simulator.histories.campaign import WARM_UP
+from simulator.histories.generator import draw_history
+from simulator.histories.playing import play
 
 HISTORIES = 20
 GOAL_PER_SECOND = 2.0

@@ -20,7 +20,7 @@ from unittest import mock
 import leeward
 from leeward.core.placement import Decision, Snapshot, decide, ranks
 from leeward.core.scheduling import schedule
-from leeward.sim.small import WORLDS, Rules, search
+from simulator.small import WORLDS, Rules, search
 from tests.builders import NOW, binding, cluster, dead, divided, fleet, targets, works
 
 SOURCE = Path(leeward.__file__).parent

@@ -27,7 +27,7 @@ _HOLDS = re.compile(r"Holds: ((?:[SDLC]\d+)(?:(?:,\s+| and )[SDLC]\d+)*)")
 _FOUND = re.compile(r'"([SDLC]\d+)"')
 _TEST = re.compile(r"def (test_\w+)")
 _IN_NAME = re.compile(r"_([sdlc]\d+)(?=_|$)")
-_SIMULATOR = ("sim/histories/", "sim/small/")
+_SIMULATOR = "src/simulator/"
 
 
 def ids() -> list[str]:
@@ -90,7 +90,7 @@ def _table() -> str:
 
 
 def _is_of_simulator(path: Path) -> bool:
-    return any(folder in path.as_posix() for folder in _SIMULATOR)
+    return path.as_posix().startswith(_SIMULATOR)
 
 
 def _listed(names: set[str]) -> str:

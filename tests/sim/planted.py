@@ -27,7 +27,7 @@ from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import Violation
 from leeward.manager import member_side
 from leeward.runtime.informer import Informer
-from leeward.sim.histories import decision_replay
+from simulator.histories import decision_replay
 
 ATTEMPTS = 4
 

@@ -1,6 +1,6 @@
 """Planted bugs that take away what runs and serves, each with the checker that must find it, and in which history.
 
-The histories are steered ones (`sim/histories/steered`), so that each bug meets the situation in which it does harm.
+Each history is steered (`simulator/histories/steered`): the bug meets the situation in which it does harm.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ from leeward.operations import orphans
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.informer import Informer
 from leeward.runtime.queue import WorkQueue
-from leeward.sim.histories.model import (
+from simulator.histories.model import (
     AgentIsKilled,
     AnyStep,
     Deploy,
@@ -64,13 +64,13 @@ from leeward.sim.histories.model import (
     RestartPod,
     Scale,
 )
-from leeward.sim.histories.steered import EVERY, STEERED, steer
-from leeward.sim.histories.steered.casting import Casting, evenly, web
-from leeward.sim.histories.steered.evictions import cut_off_while_stuck, in_vain, stuck
-from leeward.sim.histories.steered.hub import away
-from leeward.sim.histories.steered.members import refusing
-from leeward.sim.histories.steered.people import failing, shared, shared_with_room, suspended
-from leeward.sim.histories.steered.restored_hub import overtaken
+from simulator.histories.steered import EVERY, STEERED, steer
+from simulator.histories.steered.casting import Casting, evenly, web
+from simulator.histories.steered.evictions import cut_off_while_stuck, in_vain, stuck
+from simulator.histories.steered.hub import away
+from simulator.histories.steered.members import refusing
+from simulator.histories.steered.people import failing, shared, shared_with_room, suspended
+from simulator.histories.steered.restored_hub import overtaken
 from tests.sim.planted import nothing_wrong
 
 PUSHED: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"), ("m3", "Push"))

@@ -12,8 +12,8 @@ from leeward.api.outage import MoveState, OutagePhase, OutageStatus
 from leeward.controllers import outage
 from leeward.core.outages import applications, fold, record
 from leeward.core.outages.sight import decide_state
-from leeward.sim.histories.model import History, MemberStops
-from leeward.sim.histories.steered.casting import evenly, web
+from simulator.histories.model import History, MemberStops
+from simulator.histories.steered.casting import evenly, web
 from tests.sim.planted_harm import PUSHED, Harm
 
 _LOST = History(

@@ -12,9 +12,9 @@ from leeward.core.placement import within_usage
 from leeward.core.propagation.activation import Activation
 from leeward.manager.quota_admission import QuotaAdmission
 from leeward.runtime import policy_index
-from leeward.sim.histories.model import History, LimitUsage, MemberStops, Preempt
-from leeward.sim.histories.steered.casting import evenly, web
-from leeward.sim.histories.steered.policies import governed
+from simulator.histories.model import History, LimitUsage, MemberStops, Preempt
+from simulator.histories.steered.casting import evenly, web
+from simulator.histories.steered.policies import governed
 from tests.sim.planted import nothing_wrong
 from tests.sim.planted_harm import PUSHED, Harm, both, steered
 

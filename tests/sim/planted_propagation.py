@@ -28,9 +28,9 @@ from leeward.core.overrides.override_rule import Rules, Step
 from leeward.runtime.informer import Informer
 from leeward.runtime.interpreter import Interpreter, NotInterpreted
 from leeward.runtime.override_matching import OverrideMatching
-from leeward.sim.histories.model import Deploy, Drain, History, Provide
-from leeward.sim.histories.steered.casting import in_turn
-from leeward.sim.histories.steered.propagation import THREE, dependent, overridden, scripted
+from simulator.histories.model import Deploy, Drain, History, Provide
+from simulator.histories.steered.casting import in_turn
+from simulator.histories.steered.propagation import THREE, dependent, overridden, scripted
 from tests.sim.planted_harm import PUSHED, Harm, both, steered
 
 LATE_SECONDS = 3.0

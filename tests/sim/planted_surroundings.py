@@ -21,11 +21,11 @@ from leeward.core.overrides import override_rule
 from leeward.core.placement import situation
 from leeward.runtime import member_works
 from leeward.runtime.interpreter import Interpreter
-from leeward.sim.histories.model import AnyStep, Deploy, Drain, History, MemberHangs, MemberStops, Mode, SyncClusters
-from leeward.sim.histories.overriding import REPLICAS
-from leeward.sim.histories.steered.casting import THREE, Casting, evenly, in_turn, web
-from leeward.sim.histories.steered.restored_hub import second_life
-from leeward.sim.histories.steered.surroundings import operated, preserved, resized, taken_names, tasks
+from simulator.histories.model import AnyStep, Deploy, Drain, History, MemberHangs, MemberStops, Mode, SyncClusters
+from simulator.histories.overriding import REPLICAS
+from simulator.histories.steered.casting import THREE, Casting, evenly, in_turn, web
+from simulator.histories.steered.restored_hub import second_life
+from simulator.histories.steered.surroundings import operated, preserved, resized, taken_names, tasks
 from tests.sim.planted_harm import PUSHED, Harm, both
 
 _TWO: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"))

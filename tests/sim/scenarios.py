@@ -9,7 +9,7 @@ tests/world/test_known_faults.py.
 
 from collections.abc import Mapping
 
-from leeward.sim.histories.model import (
+from simulator.histories.model import (
     AnyStep,
     ClockIsWrong,
     ControllersAreKilled,

@@ -8,7 +8,7 @@ from leeward.api.core import Lease
 from leeward.client import Request, Response
 from leeward.runtime.leader import FencedTransport, LeaderElector
 from leeward.runtime.shard_leases import ShardElector
-from leeward.sim.histories.model import (
+from simulator.histories.model import (
     ApiServerIsKilled,
     ControllersAreKilled,
     Deploy,
@@ -19,7 +19,7 @@ from leeward.sim.histories.model import (
     ShardIsPaused,
     Storm,
 )
-from leeward.sim.histories.playing import play
+from simulator.histories.playing import play
 from tests.sim.planted import planted
 from tests.sim.planted_harm import HARM
 from tests.sim.planted_outages import OUTAGES

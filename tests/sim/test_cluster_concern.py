@@ -22,10 +22,10 @@ from leeward.core.placement.concern import ClusterConcern, concern_of, is_decide
 from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet
 from leeward.planning.recording import decode_snapshot, encode_snapshot
-from leeward.sim.histories.decision_replay import DecisionReplay
-from leeward.sim.histories.generator import draw_history
-from leeward.sim.histories.model import History
-from leeward.sim.histories.playing import play
+from simulator.histories.decision_replay import DecisionReplay
+from simulator.histories.generator import draw_history
+from simulator.histories.model import History
+from simulator.histories.playing import play
 from tests import concerns
 from tests.concerns import difference, why_concerned, written
 

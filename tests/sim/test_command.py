@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from leeward.sim.histories.command import main
-from leeward.sim.histories.generator import draw_history
-from leeward.sim.histories.model import write_history
+from simulator.histories.command import main
+from simulator.histories.generator import draw_history
+from simulator.histories.model import write_history
 
 
 def test_a_seed_and_its_file_tell_the_same_story(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,7 +17,7 @@ def test_a_seed_and_its_file_tell_the_same_story(tmp_path: Path, capsys: pytest.
     assert main(["--history", str(path)]) == 0
     written = capsys.readouterr().out.splitlines()
     assert drawn[:-1] == written[:-1]
-    assert written[-1] == f"Replay: python -m leeward.sim --history {path}"
+    assert written[-1] == f"Replay: python -m simulator --history {path}"
 
 
 def test_a_file_that_is_no_history_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

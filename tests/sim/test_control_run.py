@@ -2,10 +2,10 @@
 
 from unittest import mock
 
-from leeward.sim.histories.control_run import disagreements
-from leeward.sim.histories.model import Deploy, History, MemberStops
-from leeward.sim.histories.playing import play
-from leeward.sim.histories.users import Users
+from simulator.histories.control_run import disagreements
+from simulator.histories.model import Deploy, History, MemberStops
+from simulator.histories.playing import play
+from simulator.histories.users import Users
 from tests.sim.scenarios import EVENLY, FLEET
 
 LOST = History(

@@ -8,8 +8,8 @@ import pytest
 
 from leeward.planning import fleet
 from leeward.planning.reservations import Reservations
-from leeward.sim.histories.model import Deploy, History, MemberStops, Plan
-from leeward.sim.histories.playing import Run, play
+from simulator.histories.model import Deploy, History, MemberStops, Plan
+from simulator.histories.playing import Run, play
 from tests.sim.scenarios import FLEET
 
 BY_ROOM = Plan(division="Aggregated", clusters=("m1", "m2", "m3"))

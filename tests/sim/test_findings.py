@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.sim.histories.model import (
+from simulator.histories.model import (
     AnyStep,
     ClockIsWrong,
     ControllersAreKilled,
@@ -34,8 +34,8 @@ from leeward.sim.histories.model import (
     TwoLeaders,
     Withdraw,
 )
-from leeward.sim.histories.playing import play
-from leeward.sim.histories.rare_restores import CLEARED, STAYING
+from simulator.histories.playing import play
+from simulator.histories.rare_restores import CLEARED, STAYING
 
 BOTH = Plan(division="Duplicated", clusters=("m1", "m2"))
 EVENLY = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1))

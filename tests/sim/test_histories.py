@@ -4,9 +4,9 @@ import gc
 
 import pytest
 
-from leeward.sim.histories import campaign
-from leeward.sim.histories.generator import draw_history
-from leeward.sim.histories.model import (
+from simulator.histories import campaign
+from simulator.histories.generator import draw_history
+from simulator.histories.model import (
     CutOff,
     Deploy,
     Explain,
@@ -18,7 +18,7 @@ from leeward.sim.histories.model import (
     read_history,
     write_history,
 )
-from leeward.sim.histories.playing import play
+from simulator.histories.playing import play
 
 STATIC = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 2))
 OUTAGE = History(

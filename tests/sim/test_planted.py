@@ -5,10 +5,10 @@ All lie far below 200; which seed is the first changes with every change of the 
 
 import pytest
 
-from leeward.sim.histories.generator import draw_history
-from leeward.sim.histories.playing import Run, play
-from leeward.sim.histories.shrinking import Shrinking
-from leeward.sim.histories.story_text import tell
+from simulator.histories.generator import draw_history
+from simulator.histories.playing import Run, play
+from simulator.histories.shrinking import Shrinking
+from simulator.histories.story_text import tell
 from tests.sim.planted import BUGS, planted
 
 BREAKS = {
@@ -34,9 +34,9 @@ def test_a_planted_bug_is_found_and_cut_down_to_a_short_story(bug: str) -> None:
         shrunk = Shrinking(failed).shrink()
     assert BREAKS[bug] & broken(shrunk)
     assert len(shrunk.history.steps) < len(failed.history.steps)
-    story = tell(shrunk, "python -m leeward.sim --history story.json")
+    story = tell(shrunk, "python -m simulator --history story.json")
     assert len(story.splitlines()) <= STORY_LINES
-    assert "Replay: python -m leeward.sim --history story.json" in story
+    assert "Replay: python -m simulator --history story.json" in story
     assert not BREAKS[bug] & broken(play(shrunk.history)), "without the bug it holds"
 
 

@@ -5,11 +5,11 @@ The histories are led there.
 
 import pytest
 
-from leeward.sim.histories.playing import play
-from leeward.sim.histories.rare_policies import POLICIES_REACHED
-from leeward.sim.histories.rare_propagation import DEPENDENCIES_REACHED, OVERRIDES_REACHED, SCRIPTS_REACHED
-from leeward.sim.histories.steered.policies import governed
-from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
+from simulator.histories.playing import play
+from simulator.histories.rare_policies import POLICIES_REACHED
+from simulator.histories.rare_propagation import DEPENDENCIES_REACHED, OVERRIDES_REACHED, SCRIPTS_REACHED
+from simulator.histories.steered.policies import governed
+from simulator.histories.steered.propagation import dependent, overridden, scripted
 from tests.sim.planted_harm import steered
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.sim.histories.playing import play
+from simulator.histories.playing import play
 from tests.sim.scenarios import SCENARIOS, history
 
 

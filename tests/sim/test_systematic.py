@@ -8,8 +8,8 @@ import pytest
 
 from leeward.client import Unreachable
 from leeward.runtime.informer import Informer
-from leeward.sim.histories.playing import play
-from leeward.sim.histories.systematic import MODES, OUTAGE, Mode, sweeps
+from simulator.histories.playing import play
+from simulator.histories.systematic import MODES, OUTAGE, Mode, sweeps
 
 LATE = {"the controllers": 50, "the API server": 40, "m2": 50}
 KILLS = [(name, number) for name, late in LATE.items() for number in (2, 30, late)]

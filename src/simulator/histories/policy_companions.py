@@ -1,0 +1,110 @@
+"""Policies of others, policies that wait, and quotas, drawn into a history by themselves.
+
+What is drawn here is no part of the other draws, so that the rest of a history stays as it is.
+"""
+
+import random
+from collections.abc import Sequence
+
+import msgspec
+
+from simulator.histories.companions import BEHIND, EVERYTHING_RUNS
+from simulator.histories.model import (
+    AnyStep,
+    Deploy,
+    Fault,
+    History,
+    LimitUsage,
+    Plan,
+    Preempt,
+    Relabel,
+    Replan,
+    Retreat,
+    UnlimitUsage,
+)
+
+PREEMPTION_SHARE, LAZY_SHARE, QUOTA_SHARE = 0.12, 0.12, 0.12
+ABOVE = "above"
+QUOTA_AT = (36.0, 90.0)
+
+
+def with_policies(history: History) -> History:
+    """Adds policies to some histories."""
+    draw = random.Random(f"policies {history.seed}")
+    apps = [step for step in history.steps if isinstance(step, Deploy)]
+    moments = [step.at for step in history.steps if isinstance(step, Fault)]
+    if not apps or not moments:
+        return history
+    drawing = _Policies(draw, [name for name, _ in history.members], moments)
+    steps: list[AnyStep] = [*history.steps]
+    if draw.random() < PREEMPTION_SHARE:
+        steps += drawing.preemption(draw.choice(apps))
+    if draw.random() < LAZY_SHARE:
+        steps = drawing.lazy(draw.choice(apps), steps)
+    if draw.random() < QUOTA_SHARE:
+        steps += drawing.quota()
+    return msgspec.structs.replace(history, steps=tuple(sorted(steps, key=lambda step: step.at)))
+
+
+class _Policies:
+    def __init__(self, draw: random.Random, fleet: Sequence[str], moments: Sequence[float]) -> None:
+        self._draw = draw
+        self._fleet = fleet
+        self._moments = moments
+
+    def preemption(self, app: Deploy) -> list[AnyStep]:
+        """A policy takes the application over, and another one that one's place in some; they change, and go."""
+        later: Sequence[AnyStep] = (
+            self._above(app, ABOVE, self._draw.randrange(1, 9)),
+            self._above(app, "beyond", self._draw.randrange(10, 19)),
+            Retreat(at=self._at(), name=ABOVE),
+        )
+        return [self._above(app, ABOVE, 5), *self._draw.sample(later, self._draw.choice((0, 1, 2)))]
+
+    def lazy(self, app: Deploy, steps: Sequence[AnyStep]) -> list[AnyStep]:
+        """The policy of the application is lazy, whatever it says; it changes, and so does the template."""
+        waiting = [_lazily(step) if _is_plan_of(step, app.app) else step for step in steps]
+        plan = msgspec.structs.replace(self._elsewhere(app.plan), lazy=True)
+        changes: list[AnyStep] = [Replan(at=self._at(), app=app.app, plan=plan)]
+        if self._draw.random() < 0.7:
+            changes.append(Relabel(at=self._at(), app=app.app, value=self._draw.randrange(10, 19)))
+        return [*waiting, *changes]
+
+    def quota(self) -> list[AnyStep]:
+        """Steps of a quota, which is there first, or comes to what runs; it is raised, lowered below what is used, and
+        goes."""
+        first = LimitUsage(at=round(self._draw.uniform(*QUOTA_AT), 3), cpu=self._cpu(), assigned=self._some())
+        later: Sequence[AnyStep] = (
+            LimitUsage(at=self._at(), cpu=self._cpu(), assigned=self._some()),
+            LimitUsage(at=self._at(), cpu=self._cpu(), assigned=self._some()),
+            UnlimitUsage(at=self._at()),
+        )
+        return [first, *self._draw.sample(later, self._draw.choice((0, 1, 2)))]
+
+    def _above(self, app: Deploy, name: str, priority: int) -> Preempt:
+        plan = self._elsewhere(app.plan)
+        return Preempt(at=self._at(), app=app.app, name=name, plan=plan, priority=priority)
+
+    def _elsewhere(self, plan: Plan) -> Plan:
+        """Plan over as many clusters, by other weights."""
+        clusters = tuple(sorted(self._draw.sample(self._fleet, len(plan.clusters))))
+        weights = tuple(self._draw.randint(1, 3) for _ in plan.weights)
+        return msgspec.structs.replace(plan, clusters=clusters, weights=weights)
+
+    def _cpu(self) -> int:
+        return self._draw.choice((2, 4, 6, 12, 40))
+
+    def _some(self) -> tuple[str, ...]:
+        return tuple(sorted(self._draw.sample(self._fleet, self._draw.randint(0, len(self._fleet)))))
+
+    def _at(self) -> float:
+        return round(max(EVERYTHING_RUNS, self._draw.choice(self._moments) + self._draw.uniform(*BEHIND)), 3)
+
+
+def _is_plan_of(step: AnyStep, app: str) -> bool:
+    return isinstance(step, Deploy | Replan) and step.app == app
+
+
+def _lazily(step: AnyStep) -> AnyStep:
+    assert isinstance(step, Deploy | Replan)
+    return msgspec.structs.replace(step, plan=msgspec.structs.replace(step.plan, lazy=True))
