@@ -35,7 +35,7 @@ from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import may_change_holds
 from leeward.core.execution.removal_conditions import removals_blocked
 from leeward.core.execution.settled import is_carried_out
-from leeward.core.execution.works import is_purging, replicas_by_cluster
+from leeward.core.execution.works import is_purging, replicas_by_cluster, wanted_replicas
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.reach import Reach
@@ -105,12 +105,15 @@ class BindingController:
             for known in filter(None, (self._reports, self._staying, self._scale_downs, self._gates)):
                 known.forget(key)
             self._rollouts.gone(key)
+            later = await self._writing.foreign.succeed(key)
             await self._remove_orphans(key)
-            return None
+            return later
         binding = self._expected(found)
         if binding.metadata.deletion_timestamp is not None:
+            later = await self._writing.foreign.succeed(key)
             await self._dissolve(binding)
-            return None
+            return later
+        later = await self._writing.foreign.succeed(key, wanted_replicas(binding.spec))
         try:
             template = await self._templates.find(binding)
         except OutOfReach as error:
@@ -128,7 +131,7 @@ class BindingController:
             raise failures[0]
         if latest := self._bindings.get(key.name, key.namespace):
             self._staying.put(key, self._expected(latest))
-        return synced.look_at
+        return min(filter(None, (later, synced.look_at)), default=None)
 
     async def _report(self, binding: Binding, template: Manifest, synced: WrittenWorks) -> None:
         if synced.stands_still:

@@ -5,17 +5,22 @@ unregister` deletes the Works of a cluster until it finds none. Where it deletes
 their objects go with them, but for those of shared kinds; the agent waits for that word. A single Work tells no such
 wish: its objects stay.
 
-A deletion whose beginning was not seen is none of these: until its successor is there, nobody knows of what a Work
-leaves behind. Holds: S1, S5.
+A deletion whose beginning was not seen is none of these. A Work that goes without its objects has a successor, also
+where nobody wants one by then: only a Work takes them away. Holds: S1, S5, L3.
 """
 
+from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime, timedelta
 
-from leeward.api.names import cluster_of_execution_space
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
+from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, REASSIGNED_ANNOTATION, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.api.work import Work
+from leeward.client import AlreadyExists
 from leeward.core.eviction.shared_resources import has_shared
-from leeward.core.execution.claims import owners_of
+from leeward.core.execution.claims import Owner, owners_of
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
@@ -30,8 +35,8 @@ MAX_REMEMBERED = 10_000
 class ForeignDeletions:
     def __init__(self, plane: ControlPlane) -> None:
         self._client, self._clock = plane.client, plane.clock
-        self._clusters = plane.informers.of(CLUSTERS)
-        self._living = Index(plane.informers.of(WORKS), _space_of_living)
+        self._clusters, self._works = plane.informers.of(CLUSTERS), plane.informers.of(WORKS)
+        self._living = Index(self._works, _space_of_living)
         self._ours: dict[str, None] = {}
         """Uids of the Works whose deletion we have asked for, the latest last."""
         self._begun: dict[str, datetime] = {}
@@ -39,6 +44,8 @@ class ForeignDeletions:
         self._together: dict[str, dict[str, datetime]] = {}
         """The same by execution space, also of those that are gone."""
         self._rests: dict[Key, datetime] = {}
+        self._left: dict[Key, Work] = {}
+        """Works that leave their objects to the next Work of the name, as they were before; until that is there."""
 
     def except_ours(self, work: Work) -> None:
         """Notes that the deletion to come is ours."""
@@ -87,7 +94,30 @@ class ForeignDeletions:
             return work
         if await self._is_emptied(work):
             return await mark_removal(self._client, work, pulled=True)
+        known = self._left.get(key_of(work))
+        if known is None or known.metadata.uid != work.metadata.uid:
+            self._left[key_of(work)] = work
+            keep_latest(self._left, MAX_REMEMBERED)
         return await keep_objects(self._client, work)
+
+    async def succeed(self, owner: Key, wanted: Collection[str] = ()) -> datetime | None:
+        """Makes successors of the binding's Works that left objects where it has none `wanted`: they are removed as all
+        Works are. Returns when others may be made, if that can be told. Raises: WorldError."""
+        rests = list[datetime]()
+        for key, left in [each for each in self._left.items() if Owner(*owner) in owners_of(each[1])]:
+            name = cluster_of_execution_space(key.namespace)
+            cluster, present = self._clusters.get(name), self._works.get(key.name, key.namespace)
+            is_succeeded = present is not None and present.metadata.uid != left.metadata.uid
+            if cluster is None or cluster.is_being_deleted or is_succeeded:
+                del self._left[key]
+            elif present is None and name not in wanted:
+                if until := self.rests_until(key):
+                    rests.append(until)
+                    continue
+                with suppress(AlreadyExists):
+                    await self._client.create(WORKS, _successor_of(left), key.namespace)
+                self._left.pop(key, None)
+        return min(rests, default=None)
 
     async def _is_emptied(self, work: Work) -> bool:
         """Tells whether all Works of a Pull cluster, and several, are deleted without their namespace.
@@ -102,6 +132,21 @@ class ForeignDeletions:
         if not any(other != uid and abs(at - begun) <= EMPTIED_WITHIN for other, at in together.items()):
             return False
         return (await self._client.get(NAMESPACES, work.namespace)).metadata.deletion_timestamp is None
+
+
+def _successor_of(work: Work) -> Manifest:
+    """The Work as it was before its deletion was asked for."""
+    metadata, wire = work.metadata, to_wire(work)
+    annotations = {name: text for name, text in metadata.annotations.items() if name != REASSIGNED_ANNOTATION}
+    named = {"name": work.name, "namespace": work.namespace, "finalizers": [EXECUTION_CONTROLLER_FINALIZER]}
+    if REASSIGNED_ANNOTATION in metadata.annotations:
+        wire["spec"].pop("preserveResourcesOnDeletion", None)
+    return {
+        "apiVersion": WORKS.api_version,
+        "kind": WORKS.kind,
+        "metadata": {**named, "labels": dict(metadata.labels), "annotations": annotations},
+        "spec": wire["spec"],
+    }
 
 
 def _space_of_living(work: Work) -> str | None:

@@ -1,0 +1,53 @@
+"""Works that went without their objects, for the next Work of their name to take over, which nobody wants any more."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from kubeapi.meta import Manifest
+from leeward.api.names import execution_space, work_name
+from leeward.api.resource import RESOURCE_BINDINGS, WORKS
+from leeward.sim.world import World
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy, ready_replicas
+
+WEB = work_name("Deployment", "web", "default")
+Change = Callable[[World], Awaitable[Any]]
+
+
+def on_one(member: str) -> Manifest:
+    return {
+        "clusterAffinity": {"clusterNames": [member]},
+        "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+    }
+
+
+async def moved(world: World) -> None:
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": on_one("member2")}}, "default")
+
+
+async def deleted(world: World) -> None:
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+
+
+async def deleted_at_once(world: World) -> None:
+    """The template and its binding go together, as with their namespace."""
+    await world.client.delete(RESOURCE_BINDINGS, "web-deployment", "default")
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+
+
+@pytest.mark.parametrize("change", [moved, deleted, deleted_at_once])
+@pytest.mark.parametrize("member", ["member1", "member3"])
+def test_l3_what_a_deleted_work_left_to_the_next_goes_when_it_is_wanted_no_more(member: str, change: Change) -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", on_one(member)))
+        await world.sleep(60)
+        await world.client.delete(WORKS, WEB, execution_space(member))
+        await world.until(lambda: world.work(member, WEB) is None, 60)
+        assert await ready_replicas(world, member, "web") == 2, "a hand at the Work takes no copy"
+        await change(world)
+        await world.sleep(120)
+        assert await ready_replicas(world, member, "web") == -1
+        assert world.work(member, WEB) is None
+
+    play(story)
