@@ -114,6 +114,47 @@ def test_who_has_no_link_signs_in_and_sees_what_the_control_plane_lets_them(brow
         assert "member1" not in page.content()
 
 
+def test_two_tabs_are_of_two_users_and_stay_so(browser: Browser, fleet: Fleet) -> None:
+    """A tab names the user as whom it asks, whoever signs in or out in another."""
+    fleet.kubectl("create", "serviceaccount", "guest")
+    token = fleet.kubectl("create", "token", "guest").strip()
+    with dashboard(fleet) as link, watched_page(browser, origin_of(link)) as watched:
+        origin = origin_of(link)
+        guest = watched.open("/")
+        headline(guest, "Sign in to")
+        guest.get_by_label("Bearer token").fill(token)
+        guest.get_by_role("button", name="Sign in").click()
+        headline(guest, "The clusters may not be seen")
+        owner = watched.context.new_page()
+        owner.goto(link)
+        headline(owner, "All 3 clusters are ready")
+        for _ in range(2):
+            guest.reload()
+            headline(guest, "The clusters may not be seen")
+            expect(guest.locator("header.top")).to_contain_text("serviceaccount:default:guest")
+            owner.reload()
+            headline(owner, "All 3 clusters are ready")
+            expect(owner.locator("header.top")).not_to_contain_text("guest")
+        guest.get_by_role("button", name="Sign out").click()
+        headline(guest, "Sign in to")
+        owner.goto(f"{origin}/applications")
+        expect(owner.locator('td[data-l="Where"]')).to_be_visible(timeout=SLOW_MS)
+
+
+def test_a_link_that_is_opened_in_a_tab_shows_its_own_user(browser: Browser, fleet: Fleet) -> None:
+    """A tab of somebody who may see nothing shows all that the new user may see."""
+    fleet.kubectl("create", "serviceaccount", "visitor")
+    token = fleet.kubectl("create", "token", "visitor").strip()
+    with dashboard(fleet) as link, watched_page(browser, origin_of(link)) as watched:
+        page = watched.open("/")
+        headline(page, "Sign in to")
+        page.get_by_label("Bearer token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        headline(page, "The clusters may not be seen")
+        page.evaluate("key => { location.hash = key }", link.partition("#")[2])
+        headline(page, "All 3 clusters are ready")
+
+
 def test_a_cluster_is_cordoned_by_whoever_may_and_only_where_that_is_let(browser: Browser, fleet: Fleet) -> None:
     with dashboard(fleet) as link, watched_page(browser, origin_of(link)) as watched:
         watched.open(link.removeprefix(origin_of(link)))

@@ -100,10 +100,15 @@ def announce(name: str, link: str, opens: bool) -> None:
 
 
 def _open(link: str) -> None:
-    """Has the browser go to the link from a file that is its user's alone: arguments of processes are everybody's."""
+    """Has the browser go to the link from a file that is its user's alone: arguments of processes are everybody's.
+
+    A confined browser has a /tmp of its own, and reads no hidden file. It reads the user's downloads or home.
+    """
     from kubeapi.files import write_file
 
-    directory = tempfile.mkdtemp(prefix="leeward-")
+    home = Path(os.path.expanduser("~"))
+    place = next((each for each in (home / "Downloads", home) if os.access(each, os.W_OK | os.X_OK)), None)
+    directory = tempfile.mkdtemp(prefix="leeward-", dir=place)
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     file = Path(directory) / "dashboard.html"
     write_file(file, f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(link)}">')

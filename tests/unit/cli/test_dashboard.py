@@ -71,15 +71,23 @@ def test_only_an_address_of_this_machine_alone_has_a_link(host: str, is_private:
     assert (request.is_private, request.address) == (is_private, address)
 
 
-def test_a_browser_that_is_opened_gets_the_key_from_a_file_of_its_user_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", ["Downloads", ""])
+def test_a_browser_that_is_opened_gets_the_key_from_a_file_of_its_user_alone(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is not hidden, and in the home of its user: a confined browser has a /tmp of its own."""
     launched: list[str] = []
     monkeypatch.setattr(click, "launch", launched.append)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / place).mkdir(exist_ok=True)
     announce("hub", "http://127.0.0.1:8733/#key=hunter2", True)
     (address,) = launched
     assert "hunter2" not in address, "arguments of processes are everybody's"
     file = Path(urlsplit(address).path)
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert 'url=http://127.0.0.1:8733/#key=hunter2"' in file.read_text()
+    assert file.parent.parent == tmp_path / place
+    assert "/." not in str(file.relative_to(tmp_path))
 
 
 def test_in_a_pod_that_is_told_no_control_plane_it_takes_the_service_account(

@@ -1,6 +1,7 @@
 /**
- * The id of the session, which the page alone holds: storage belongs to an origin with its port, and no browser sends it of
- * its own. A cookie would go to every port of the host.
+ * The id of this tab's session, which the page alone holds: storage belongs to an origin with its port, and no browser sends
+ * it of its own. A cookie would go to every port of the host. Each tab stays with its session, so that two tabs may be of two
+ * users; a new tab begins with the session of the latest that has signed in.
  */
 
 import { decoded } from "./router.svelte";
@@ -11,24 +12,40 @@ const LINK_KEY = /^#key=(.+)$/;
 /** Where storage is switched off, this page alone is signed in. */
 let held = "";
 
+stored(() => {
+  held = sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME) ?? "";
+  if (held) sessionStorage.setItem(NAME, held);
+});
+
+/** Holds the session of whoever signs in, for this tab and for those that are opened later. */
 export function keep(id: string): void {
   held = id;
-  try {
-    if (id) localStorage.setItem(NAME, id);
-    else localStorage.removeItem(NAME);
-  } catch {
-    // Nothing is stored, and `held` counts.
-  }
+  stored(() => {
+    sessionStorage.setItem(NAME, id);
+    localStorage.setItem(NAME, id);
+  });
+}
+
+/** Forgets the session of this tab. What another tab has signed in stays. */
+export function forget(): void {
+  const gone = held;
+  held = "";
+  stored(() => {
+    sessionStorage.removeItem(NAME);
+    if (localStorage.getItem(NAME) === gone) localStorage.removeItem(NAME);
+  });
 }
 
 export function sessionHeaders(): Record<string, string> {
-  let id = held;
+  return held ? { [HEADER]: held } : {};
+}
+
+function stored(use: () => void): void {
   try {
-    id = localStorage.getItem(NAME) ?? "";
+    use();
   } catch {
-    // Nothing is stored, and `held` counts.
+    // Storage is switched off, and `held` counts.
   }
-  return id ? { [HEADER]: id } : {};
 }
 
 /** Takes the key of a link out of the address. Empty where there is none. */

@@ -2,7 +2,7 @@
 
 import { ask, Refused, signIn, signOut } from "./asking";
 import { live } from "./live.svelte";
-import { keep, takeLinkKey } from "./secret";
+import { forget, keep, takeLinkKey } from "./secret";
 import type { SessionView } from "./view";
 
 class PageSession {
@@ -58,15 +58,20 @@ class PageSession {
     try {
       await signOut();
     } finally {
-      keep("");
+      forget();
       live.stop();
       await this.look();
     }
   }
 
   #take(view: SessionView): void {
-    const was = this.isSignedIn;
-    if (view.session) keep(view.session);
+    const was = this.isSignedIn && !view.session;
+    if (view.session) {
+      keep(view.session);
+      live.stop();
+    } else if (!view.signedIn) {
+      forget();
+    }
     this.view = view;
     this.problem = "";
     if (view.signedIn && !was) live.start(() => void this.#signedOut());
