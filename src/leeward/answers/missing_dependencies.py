@@ -1,7 +1,8 @@
 """Dependencies that an application would lack where it goes: ConfigMaps, Secrets, claims and accounts that its template
 names, and that nothing propagates there.
 
-    DependencyNames     reads the names off Works while a picture is taken; contents are not kept
+    DependencyNames     reads the names off Works while a picture is taken; contents are not kept. It also reads which
+                        Services select a workload's Pods
     missing_there       of applications that move, what has no binding that takes it along
 
 What another tool puts into a cluster is not seen from here.
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from kubeapi.meta import ReadOnlyManifest
 from leeward.answers.fleet_state import (
     BindingName,
     FleetState,
@@ -21,11 +23,15 @@ from leeward.answers.fleet_state import (
 )
 from leeward.answers.redaction import preserved_fields, redacted_work
 from leeward.api.work import Binding, Work
+from leeward.core.execution.addresses import selector_of_service, selects
 from leeward.core.interpreter import dependencies_of, has_dependencies
+from leeward.core.interpreter.fields import mapping_at
 from leeward.operations.drain import workload_of
 
 KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount")
 """Kinds that Pods wait for."""
+SERVICE, NO_SERVICE = "Service", "a Service that selects it"
+_POD_LABELS = ("spec", "template", "metadata", "labels")
 
 
 class MissingDependency(msgspec.Struct, frozen=True, rename="camel"):
@@ -45,21 +51,41 @@ class DependencyNames:
         fields = ((key_of_binding(binding), preserved_fields(binding)) for binding in bindings)
         self._preserved = {key: found for key, found in fields if found}
         self._found: dict[BindingName, tuple[NeededObject, ...]] = {}
+        self._workloads: dict[BindingName, ReadOnlyManifest] = {}
+        self._selectors: dict[BindingName, Mapping[str, str]] = {}
 
     def keep(self, work: Work) -> Work:
         """Notes what the Work's manifests name, and returns what of the Work a picture keeps."""
         key = binding_of_work(work)
         if key is not None and key not in self._found:
             self._found[key] = tuple(_names_in(work))
+            self._note_labels(key, work)
         preserved = self._preserved.get(key, ()) if key is not None else ()
         return redacted_work(work, preserved, messages=self._messages)
 
+    def _note_labels(self, key: BindingName, work: Work) -> None:
+        """Notes the labels of Pods that it makes, or selects."""
+        for manifest in work.spec.workload.manifests[:1]:
+            if (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", SERVICE):
+                self._selectors[key] = selector_of_service(manifest)
+            elif labels := mapping_at(manifest, *_POD_LABELS):
+                self._workloads[key] = {"spec": {"template": {"metadata": {"labels": labels}}}}
+
+    def _services_of(self, key: BindingName) -> Iterator[NeededObject]:
+        """Services that select what the binding's workload makes."""
+        workload = self._workloads.get(key)
+        for service, selector in self._selectors.items() if workload is not None else ():
+            if service.namespace == key.namespace and selects(selector, workload or {}):
+                name = service.name.removesuffix(f"-{SERVICE.lower()}")
+                yield NeededObject(kind=SERVICE, namespace=service.namespace, name=name)
+
     @property
     def needs(self) -> tuple[TemplateNeeds, ...]:
-        """Names of templates that name anything, by their own name."""
+        """Names of templates that name anything, or that Services select, by their own name."""
+        found = {key: (*objects, *self._services_of(key)) for key, objects in sorted(self._found.items())}
         return tuple(
             TemplateNeeds(namespace=key.namespace, name=key.name, objects=objects)
-            for key, objects in sorted(self._found.items())
+            for key, objects in found.items()
             if objects
         )
 
@@ -84,9 +110,12 @@ def missing_there(state: FleetState, after: Mapping[BindingName, Binding]) -> li
         for cluster in sorted({t.name for t in now.spec.clusters} - {t.name for t in before.spec.clusters}):
             for each in objects:
                 carrier = carriers.get((each.kind, each.namespace, each.name))
-                if carrier is None or not _comes_along(carrier, key, cluster):
+                if each.kind != SERVICE and (carrier is None or not _comes_along(carrier, key, cluster)):
                     named = f"{each.kind} {each.namespace}/{each.name}"
                     found.append(MissingDependency(workload_of(now), cluster, named, carrier is not None))
+            services = [carriers.get((SERVICE, each.namespace, each.name)) for each in objects if each.kind == SERVICE]
+            if services and not any(each is not None and _comes_along(each, key, cluster) for each in services):
+                found.append(MissingDependency(workload_of(now), cluster, NO_SERVICE, True))
     return found
 
 

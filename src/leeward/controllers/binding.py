@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 
 from kubeapi.meta import Manifest
+from leeward.api import names
 from leeward.api.cluster import Cluster
 from leeward.api.meta import is_same_state
 from leeward.api.names import cluster_of_execution_space, execution_space
@@ -138,14 +139,16 @@ class BindingController:
             self._reports.refuse(binding, works_taken(synced.taken))
             return
         works, larger = self._own_works(binding), self._scale_downs.told(key_of(binding))
+        blocked = removals_blocked(works, synced.waiting, kept=synced.kept, larger=larger)
         report = SyncedWorks(
             synced.works,
             {cluster: work for cluster, work in works.items() if cluster in synced.not_rendered},
             synced.not_rendered,
-            removals_blocked(works, synced.waiting, kept=synced.kept, larger=larger),
-            works_taken(synced.taken),
-            synced.rollout,
-            self._gates.told(binding) if self._gates is not None else None,
+            {
+                **synced.told,
+                names.REMOVAL_BLOCKED_CONDITION: blocked,
+                names.REPLACEMENT_HELD_CONDITION: self._gates.told(binding) if self._gates is not None else None,
+            },
         )
         later = await self._reports.report(binding, template, report)
         settles = map(self._writing.foreign.settles_at, synced.works.values())

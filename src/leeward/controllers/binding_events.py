@@ -10,6 +10,7 @@ from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import (
     OVERRIDE_FAILED_CONDITION,
+    REACHABLE_CONDITION,
     REFUSED_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
     REPLACEMENT_HELD_CONDITION,
@@ -22,7 +23,7 @@ from leeward.client import Conflict, WorldError
 from leeward.core.execution.addresses import left_out
 from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
-from leeward.core.rollout.told import STOPPED
+from leeward.core.rollout.rollout_decision import STOPPED
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.events import NORMAL, WARNING
@@ -72,6 +73,7 @@ class BindingEvents:
             self._tell(self._works, binding, WARNING, "VolumesHeld", held)
         self._rolled(binding, before, after)
         self._held_by_gate(binding, before, after)
+        self._not_reachable(binding, before, after)
         self._not_overridden(binding, failures, before, after)
         self.refused(binding, before, after)
 
@@ -99,6 +101,11 @@ class BindingEvents:
         held, known = (find_condition(each.status.conditions, REPLACEMENT_HELD_CONDITION) for each in (after, before))
         if held is not None and (known is None or known.reason != held.reason):
             self._tell(self._works, binding, WARNING, "ReplacementHeld", f"{held.message} ({held.reason})")
+
+    def _not_reachable(self, binding: Binding, before: Binding, after: Binding) -> None:
+        found, known = (find_condition(each.status.conditions, REACHABLE_CONDITION) for each in (after, before))
+        if found is not None and found.status == "False" and (known is None or known.message != found.message):
+            self._tell(self._status, binding, WARNING, "NotReachable", found.message)
 
     def _not_overridden(
         self, binding: Binding, failures: Mapping[str, OverrideFailure], before: Binding, after: Binding

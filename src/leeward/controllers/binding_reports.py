@@ -14,6 +14,7 @@ import msgspec
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.api import names
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
 from leeward.api.resource import CLUSTERS
@@ -22,7 +23,8 @@ from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingStatu
 from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.first_conditions import FirstConditions
-from leeward.controllers.service_addresses import AddressesBehind
+from leeward.controllers.service_addresses import AddressesBehind, WorkloadReach
+from leeward.core.binding_status import tell, tell_template
 from leeward.core.cluster_health.outage import departures_in, marked, marks_in
 from leeward.core.copies.evidence import trusted
 from leeward.core.execution.addresses import with_addresses_that_serve
@@ -35,19 +37,14 @@ from leeward.core.execution.deployment_conditions import (
     lacks_conditions,
     with_conditions,
 )
-from leeward.core.execution.gates import with_gates
-from leeward.core.execution.held_volumes import volumes_held, with_held_volumes
-from leeward.core.execution.refusal import with_refusal
-from leeward.core.execution.removal_conditions import with_blocked_removals
-from leeward.core.execution.unseen import as_seen, says_outage, with_outage
+from leeward.core.execution.held_volumes import volumes_held
+from leeward.core.execution.unseen import as_seen, outage_condition, says_outage
 from leeward.core.interpreter import aggregate_status
-from leeward.core.interpreter.fields import list_at
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.scripts import Operation
-from leeward.core.overrides.failures import overrides_failed, with_override_failures
+from leeward.core.overrides.failures import overrides_failed
 from leeward.core.overrides.rendering import OverrideFailure
-from leeward.core.rollout.told import with_rollout, with_rollout_told
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
@@ -60,15 +57,12 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class SyncedWorks:
     """State of a binding's Works after a sync, by cluster: those that are as they are to be, those that had to stay as
-    they were with why, and what else there is to say of the binding."""
+    they were with why, and conditions of the binding."""
 
     works: Mapping[str, Work]
     stale: Mapping[str, Work]
     override_failures: Mapping[str, OverrideFailure]
-    blocked: Condition | None
-    refusal: Condition | None
-    rollout: Condition | None = None
-    held: Condition | None = None
+    told: Mapping[str, Condition | None]
 
 
 class BindingReports:
@@ -103,7 +97,7 @@ class BindingReports:
         now = self._plane.clock.now()
 
         def change(status: ResourceBindingStatus) -> ResourceBindingStatus:
-            return with_refusal(status, refusal, now)
+            return tell(status, {names.REFUSED_CONDITION: refusal}, now)
 
         told = partial(self._events.refused, binding)
         self._post(self._kind.resource, binding, binding, change, NEWS_SECONDS, told)
@@ -120,16 +114,16 @@ class BindingReports:
         generation = rendered_generation(binding, synced.works, failures)
         applied = msgspec.structs.replace(applied, observed_generation=generation)
         now = self._plane.clock.now()
+        reach = self._addresses.reach(binding, template) if self._only_seen else WorkloadReach()
+        failed, held = overrides_failed(failures), volumes_held(works)
+        told = {**synced.told, names.OVERRIDE_FAILED_CONDITION: failed, names.VOLUMES_HELD_CONDITION: held}
 
         def report(status: ResourceBindingStatus) -> ResourceBindingStatus:
             conditions = set_condition(status.conditions, applied, now)
             before = status.aggregated_status
             kept = marked(items, marks_in(before), departures_in(before))
             status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
-            status = with_override_failures(status, overrides_failed(failures), now)
-            status = with_held_volumes(with_blocked_removals(status, synced.blocked, now), volumes_held(works), now)
-            status = with_refusal(with_gates(status, synced.held, now), synced.refusal, now)
-            return with_rollout(status, synced.rollout, now)
+            return tell(status, {**told, names.REACHABLE_CONDITION: reach.condition}, now)
 
         def report_news(status: ResourceBindingStatus) -> ResourceBindingStatus:
             said = report(status)
@@ -137,11 +131,11 @@ class BindingReports:
 
         is_moving = bool(binding.spec.graceful_eviction_tasks)
         within = _urgency(binding, items, is_moving=is_moving)
-        told = partial(self._events.aggregated, binding, failures)
-        self._post(self._kind.resource, binding, binding, report_news, within, told)
-        return await self._report_template(
-            binding, template, synced, items, works, BOOKKEEPING_SECONDS if is_moving else within
-        )
+        on_written = partial(self._events.aggregated, binding, failures)
+        self._post(self._kind.resource, binding, binding, report_news, within, on_written)
+        within = BOOKKEEPING_SECONDS if is_moving else within
+        later = await self._report_template(binding, template, synced, items, works, within, reach.condition)
+        return min(filter(None, (later, reach.look_at)), default=None)
 
     async def _report_template(
         self,
@@ -151,6 +145,7 @@ class BindingReports:
         items: Sequence[AggregatedStatusItem],
         works: Mapping[str, Work],
         within: float,
+        reach: Condition | None,
     ) -> datetime | None:
         """Writes the template's status. That a cluster is not seen concerns many templates at once, and nobody acts on
         it: in a burst it waits for what may soon be said with it. That a failover is over waits for the others'."""
@@ -158,8 +153,10 @@ class BindingReports:
         not_seen = self._not_seen(binding, items)
         copies = copies_of(binding.spec, works, items, not_seen) if is_deployment(template) else ()
         tells_first = is_deployment(template) and await self._has_turn(binding, template, resource, synced, copies)
-        change = await self._template_change(binding, template, items, copies, not_seen, tells_first=tells_first)
-        change = _telling(change, template, synced.rollout, self._plane.clock.now())
+        rollout = synced.told[ROLLOUT_CONDITION]
+        news = {ROLLOUT_CONDITION: rollout if rollout is not None and rollout.status == "True" else None}
+        news[names.REACHABLE_CONDITION] = reach
+        change = await self._template_change(binding, template, items, copies, not_seen, news, tells_first=tells_first)
         if not_seen:
             within = max(within, PROGRESS_SECONDS)
         elif says_outage(template) and not all(cluster.is_ready for cluster in self._clusters.list()):
@@ -210,6 +207,7 @@ class BindingReports:
         items: Sequence[AggregatedStatusItem],
         copies: Sequence[DeploymentCopy],
         not_seen: Mapping[str, datetime],
+        news: Mapping[str, Condition | None],
         *,
         tells_first: bool,
     ) -> Change:
@@ -221,16 +219,20 @@ class BindingReports:
         if await self._is_scripted(template):
             scripted = await interpreter.aggregate(template, lead(template.get("status") or {}))
 
+        def told(present: Manifest, status: Manifest) -> Manifest:
+            outage = outage_condition(present, status, not_seen)
+            return tell_template(present, status, {names.CLUSTER_OUTAGE_CONDITION: outage, **news}, now)
+
         def change(status: Manifest) -> Manifest:
             present = {**template, "status": status}
             if scripted is not None:
-                return with_outage(present, scripted.get("status") or {}, not_seen, now)
+                return told(present, scripted.get("status") or {})
             try:
                 summed = (aggregate_status(present, lead(status)) or {}).get("status", status)
-                summed = with_outage(present, summed, not_seen, now)
+                summed = told(present, summed)
             except InterpretationError as error:
                 log.warning("%s: its statuses cannot be added up: %s", key_of(binding), error)
-                return status
+                return told(present, status)
             if not is_deployment(template):
                 return summed
             return with_conditions(template, status, summed, binding.spec, copies, now, tells_first=tells_first)
@@ -254,14 +256,6 @@ class BindingReports:
 
         told = StatusChange(change, on_failure, on_written)
         self._plane.statuses.of(resource).post(obj, self._kind.controller_name, told, within=within, is_paced=is_paced)
-
-
-def _telling(change: Change, template: Manifest, rollout: Condition | None, now: datetime) -> Change:
-    """Change of the template's status that tells of a rollout, too."""
-    is_told = any(each.get("type") == ROLLOUT_CONDITION for each in list_at(template, "status", "conditions"))
-    if rollout is None and not is_told:
-        return change
-    return lambda status: with_rollout_told({**template, "status": status}, change(status), rollout, now)
 
 
 def _urgency(binding: Binding, items: Sequence[AggregatedStatusItem], *, is_moving: bool) -> float:

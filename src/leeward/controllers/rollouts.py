@@ -33,7 +33,6 @@ from leeward.core.rollout.rollout_decision import Reason, RolloutDecision, Stand
 from leeward.core.rollout.staged_revisions import decide_rollout, undecided
 from leeward.core.rollout.standings import standings_of
 from leeward.core.rollout.state import RolloutState, render_state, state_of, wishes_of
-from leeward.core.rollout.told import condition_of
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -201,7 +200,7 @@ class Rollouts:
             )
             for revision, clusters in names.items()
         )
-        return RolloutPlan(contents, kept, marks, condition_of(decision), decision.wake_at)
+        return RolloutPlan(contents, kept, marks, decision.condition, decision.wake_at)
 
 
 def is_staged(binding: Binding, template: Manifest) -> bool:

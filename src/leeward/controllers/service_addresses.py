@@ -1,15 +1,18 @@
 """Workloads behind the Services, Ingresses and Gateways of a namespace, for the addresses that their templates list.
 
 A Service is looked at again when a workload of its namespace begins or ends to serve in a cluster, and when a route of
-its namespace changes. Decides nothing
-(`core.execution.addresses`). Bounded by the number of bindings.
+its namespace changes. A workload is looked at again when a Service that selects it comes to a cluster, leaves it, or
+gets an address there. Decides nothing (`core.execution.addresses`, `.reachability`). Bounded by the number of bindings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
-from leeward.api.names import binding_name, cluster_of_execution_space
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import REACHABLE_CONDITION, binding_name, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work, is_application
 from leeward.client import WorldError
@@ -26,11 +29,19 @@ from leeward.core.execution.addresses import (
     services_behind_gateway,
     serving,
 )
+from leeward.core.execution.reachability import SETTLES, ServiceCopies, lacks_address, reachability, stays
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
+
+
+class WorkloadReach(NamedTuple):
+    """Condition to be told now, and the instant at which another one may follow."""
+
+    condition: Condition | None = None
+    look_at: datetime | None = None
 
 
 class AddressesBehind:
@@ -47,9 +58,14 @@ class AddressesBehind:
         look: Callable[[Key], None],
     ) -> None:
         self._bindings: Informer[Binding] = plane.informers.of(kind.resource)
-        self._kind, self._works_of, self._clusters = kind, works_of, plane.informers.of(CLUSTERS)
+        self._plane, self._kind, self._works_of, self._clusters = plane, kind, works_of, plane.informers.of(CLUSTERS)
         self._templates, self._holds, self._look = templates, holds, look
         self._leading = Index[Binding, str](self._bindings, _namespace_led_to)
+        self._services_in = Index[Binding, str](self._bindings, _namespace_of_service)
+        self._unreached: dict[Key, datetime] = {}
+        """Instants since which workloads are not reachable that do not say so yet."""
+        self._led: dict[Key, Mapping[str, object]] = {}
+        """State of each Service by cluster when it was looked at last: its selector, and whether it has an address."""
         self._last: dict[Key, ServingClusters] = {}
         """Clusters in which workloads served when they were looked at last; it only tells news."""
         self._bindings.on_change(self._binding_changed)
@@ -60,6 +76,31 @@ class AddressesBehind:
     @property
     def is_braked(self) -> bool:
         return self._holds.is_braked
+
+    def reach(self, binding: Binding, template: Manifest) -> WorkloadReach:
+        """Reachability of a workload; the one that is told already where nobody knows, or it may soon be over."""
+        key, told = key_of(binding), find_condition(binding.status.conditions, REACHABLE_CONDITION)
+        services = self._selecting(binding, template) if is_application(binding) else []
+        works = self._works(key) if services else {}
+        serving = self._serving(binding).stays if services else ()
+        found = reachability(serving, works, services) if serving or not services else told
+        if found is not None and found.status == "True" and told is None:
+            found = None
+        if found is None or found.status == "True" or (told is not None and told.status == "False"):
+            self._unreached.pop(key, None)
+            return WorkloadReach(found)
+        now = self._plane.clock.now()
+        settles_at = self._unreached.setdefault(key, now) + SETTLES
+        return WorkloadReach(found) if now >= settles_at else WorkloadReach(told, settles_at)
+
+    def _selecting(self, binding: Binding, template: Manifest) -> list[ServiceCopies]:
+        """Services of the namespace that select the workload, as far as their templates were looked up."""
+        found = [(key_of(each), self._templates.known(each)) for each in self._services_in.get(binding.namespace)]
+        return [
+            ServiceCopies(service, self._works(key))
+            for key, service in found
+            if service is not None and selects(selector_of_service(service), template)
+        ]
 
     async def behind(self, binding: Binding, template: Manifest) -> ServingClusters | None:
         """Clusters in which workloads behind the template serve. None for other kinds, and where no workload is known
@@ -115,8 +156,11 @@ class AddressesBehind:
         except OutOfReach:
             return None
 
+    def _works(self, key: Key) -> dict[str, Work]:
+        return {cluster_of_execution_space(work.namespace): work for work in self._works_of.get(key)}
+
     def _serving(self, binding: Binding) -> ServingClusters:
-        works = {cluster_of_execution_space(work.namespace): work for work in self._works_of.get(key_of(binding))}
+        works = self._works(key_of(binding))
         clusters: Mapping[str, Cluster] = {
             name: found for name in works if (found := self._clusters.get(name)) is not None
         }
@@ -137,9 +181,28 @@ class AddressesBehind:
         for leading in self._leading.keys(key.namespace):
             self._look(leading)
 
+    def _note_service(self, key: Key) -> None:
+        """Has workloads looked at that a Service selects, where it is there in other clusters than before."""
+        binding = self._bindings.get(key.name, key.namespace)
+        if binding is None:
+            self._unreached.pop(key, None)
+        service = self._templates.known(binding) if binding is not None and _namespace_of_service(binding) else None
+        there = {name: _state_of(work) for name, work in self._works(key).items() if stays(work)} if service else None
+        if self._led.get(key) == there:
+            return
+        if there is None:
+            del self._led[key]
+        else:
+            self._led[key] = there
+        for workload in filter(is_application, self._bindings.list(key.namespace)):
+            made = self._templates.known(workload)
+            if service is None or (made is not None and selects(selector_of_service(service), made)):
+                self._look(key_of(workload))
+
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         for binding in filter(None, (new or old,)):
             self._note(key_of(binding))
+            self._note_service(key_of(binding))
             for leading in self._leading.keys(binding.namespace) if _is_route(binding) else ():
                 self._look(leading)
 
@@ -147,6 +210,7 @@ class AddressesBehind:
         for work in filter(None, (new or old,)):
             if (key := self._kind.key_of_work(work)) is not None:
                 self._note(key)
+                self._note_service(key)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         seen = [each and (each.is_ready, unobserved(each) is None) for each in (old, new)]
@@ -164,3 +228,12 @@ def _is_route(binding: Binding) -> bool:
 
 def _namespace_led_to(binding: Binding) -> str | None:
     return binding.namespace if leads_traffic(binding) else None
+
+
+def _state_of(service: Work) -> object:
+    return [selector_of_service(each) for each in service.spec.workload.manifests], lacks_address(service)
+
+
+def _namespace_of_service(binding: Binding) -> str | None:
+    resource = binding.spec.resource
+    return binding.namespace if (resource.api_version, resource.kind) == ("v1", "Service") else None

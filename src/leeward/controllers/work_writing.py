@@ -20,8 +20,15 @@ from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from leeward.api.meta import Condition, find_condition, put_condition
-from leeward.api.names import LEAVING_CONDITION, RENDERED_ANNOTATION, WORK_ID_LABEL, cluster_of_execution_space
+from leeward.api.names import (
+    LEAVING_CONDITION,
+    REFUSED_CONDITION,
+    RENDERED_ANNOTATION,
+    WORK_ID_LABEL,
+    cluster_of_execution_space,
+)
 from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import Binding, Work, WorkStatus
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.controllers.foreign_deletions import ForeignDeletions
@@ -29,6 +36,7 @@ from leeward.core.copies.evidence import is_applied, is_told_by_karmada
 from leeward.core.copies.job_copies import template_of_job
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.held_volumes import made_for
+from leeward.core.execution.refusal import works_taken
 from leeward.core.execution.works import WORK_MARKS, is_of_wanted_template
 from leeward.core.interpreter.fields import with_annotations
 from leeward.core.overrides.rendering import OverrideFailure
@@ -71,6 +79,11 @@ class WrittenWorks:
     def stands_still(self) -> bool:
         """Tells whether nothing is written: who comes second to a template makes no part of it its own."""
         return bool(self.taken) and not self.has_own and not self.works
+
+    @property
+    def told(self) -> Mapping[str, Condition | None]:
+        """Conditions of the binding, by type."""
+        return {REFUSED_CONDITION: works_taken(self.taken), ROLLOUT_CONDITION: self.rollout}
 
 
 class WorkWriting:

@@ -1,18 +1,23 @@
 """Status of a binding after a decision: the conditions Scheduled, EvictionHeld and ClusterOutage, what was observed.
+And conditions of ours on a binding and on its template.
 
 Each part is written only by who decides it: what another process places or holds back is left as it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from kubeapi.meta import wire_time
+from kubeapi.diff import is_equal
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time, wire_time
 from leeward.api.meta import Condition, find_condition, put_condition, set_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.cluster_health.outage import with_report
+from leeward.core.execution.unseen import WORKLOADS
+from leeward.core.interpreter.fields import list_at, text_at
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 from leeward.core.scheduling.conditions import exceeded_condition
@@ -78,3 +83,34 @@ def _exceeding_status(status: ResourceBindingStatus, decision: Decision, now: da
     if not isinstance(decision.result, Placed):
         return status
     return msgspec.structs.replace(status, scheduler_observing_affinity_name=decision.result.affinity_name)
+
+
+def tell(status: ResourceBindingStatus, told: Mapping[str, Condition | None], now: datetime) -> ResourceBindingStatus:
+    """`status` with these conditions, by type; None: without the one of that type."""
+    conditions = status.conditions
+    for condition_type, condition in told.items():
+        conditions = put_condition(conditions, condition_type, condition, now)
+    return msgspec.structs.replace(status, conditions=conditions)
+
+
+def tell_template(
+    template: ReadOnlyManifest, status: ReadOnlyManifest, told: Mapping[str, Condition | None], now: datetime
+) -> Manifest:
+    """A template's status with these conditions, in the same way, where its kind takes conditions of any type.
+
+    A status that is added up anew has no condition of before: the template has it, with the instant of its last change.
+    """
+    if (template.get("apiVersion"), template.get("kind")) not in WORKLOADS:
+        return dict(status)
+    known = {text_at(each, "type"): each for each in list_at(template, "status", "conditions")}
+    before: list[Any] = list(list_at(status, "conditions"))
+    after = [each for each in before if text_at(each, "type") not in told]
+    for each in filter(None, told.values()):
+        was = known.get(each.type)
+        since = text_at(was, "lastTransitionTime") if text_at(was, "status") == each.status else ""
+        said = {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
+        after.append({**said, "lastTransitionTime": since or format_time(now)})
+    if is_equal(after, before):
+        return dict(status)
+    rest = {name: value for name, value in status.items() if name != "conditions"}
+    return {**rest, "conditions": after} if after else rest

@@ -12,6 +12,7 @@ from leeward.api.interpreter_config import (
 )
 from leeward.api.names import POLICY_ID_LABEL
 from leeward.core.dependencies.requirements import names_own_of_each_cluster
+from leeward.core.execution.addresses import selector_of_service, selects
 from leeward.core.interpreter import dependencies_of, lacks_health_rule, why_not_judged
 from leeward.core.interpreter.fields import text_at
 from leeward.core.interpreter.scripts import Operation, scripts_for
@@ -24,6 +25,7 @@ from leeward.lint.picture import LintPicture
 from leeward.lint.placements import allowed_clusters, clusters_to_judge, may_move
 
 CONFIGURATION = ("ConfigMap", "Secret", "ServiceAccount")
+_POD_LABELS = ("spec", "template", "metadata", "labels")
 _REPLICAS_LABEL = ("metadata", "labels")
 
 
@@ -66,6 +68,26 @@ def _clusters_without(picture: LintPicture, claim: ClaimedTemplate, needed: Clai
     if wanted is None or given is None:
         return []
     return sorted(allowed_clusters(placements[0], wanted) - allowed_clusters(placements[1], given))
+
+
+def services_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
+    """Finds workloads that may go to clusters where no Service selects them that selects them elsewhere."""
+    services = [each for each in picture.claimed if each.template.kind == "Service" and each.template.has_contents]
+    for claim in picture.claimed if services else ():
+        made = claim.template.manifest
+        found = [
+            each
+            for each in services
+            if each.template.namespace == claim.template.namespace
+            and selects(selector_of_service(each.template.manifest), made)
+        ]
+        without = [set(_clusters_without(picture, claim, each)) for each in found]
+        left = sorted(without[0].intersection(*without[1:])) if without else []
+        if left:
+            named = ", ".join(str(each.template) for each in found)
+            said = f"{claim.template} may go to {', '.join(left)}, where no Service selects it: {named} may not"
+            others = tuple(each.policy.source for each in found)
+            yield Diagnostic(claim.template, said, _POD_LABELS, others=(claim.policy.source, *others))
 
 
 def _may_be_selected(picture: LintPicture, needed: DependentObjectReference) -> bool:

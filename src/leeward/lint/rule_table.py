@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from leeward.core.admission_warnings import Concern
-from leeward.lint.dependency_rules import autoscalers_overruled, dependencies_left_behind, not_judged
+from leeward.lint.dependency_rules import (
+    autoscalers_overruled,
+    dependencies_left_behind,
+    not_judged,
+    services_left_behind,
+)
 from leeward.lint.eviction_rules import foreign_scheduler, suspended, switched_off, tolerated_for_ever
 from leeward.lint.findings import Diagnostic, FindingLevel
 from leeward.lint.gate_rules import gates_in_vain
@@ -281,6 +286,16 @@ RULES: Sequence[LintRule] = (
         "A bad change reaches clusters that were to be spared, or all of them at once.",
         "correct the stages",
         stages_in_vain,
+    ),
+    LintRule(
+        "LW025",
+        "service-left-behind",
+        WARNING,
+        "A workload that may go where no Service selects it",
+        "It serves there after a failover, and nothing leads to it.",
+        "let the policy of the Service allow all clusters of the workload",
+        services_left_behind,
+        _CONTENTS,
     ),
 )
 """Rules in the order of their ids."""

@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
-    OVERRIDE_FAILED_CONDITION,
     REFUSED_CONDITION,
-    REMOVAL_BLOCKED_CONDITION,
-    REPLACEMENT_HELD_CONDITION,
-    VOLUMES_HELD_CONDITION,
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
@@ -31,21 +27,13 @@ from leeward.operations.findings import (
     hold_of,
     needs_somebody,
 )
-from leeward.operations.hindrances import HINDRANCES, Hindrance, not_applied, not_progressing, serves_nothing
+from leeward.operations.hindrances import HINDRANCES, Hindrance, hindering, not_applied, not_progressing, serves_nothing
 from leeward.operations.sentences import counted, since
 
 NEWLY_REFUSED = timedelta(seconds=30)
 """A copy that a member refuses is given that long: what it needs may be on its way there."""
 BECOMES_HEALTHY = timedelta(minutes=5)
 """An application that is applied everywhere is given that long to have a replica ready."""
-
-
-_HINDERING = (
-    REMOVAL_BLOCKED_CONDITION,
-    VOLUMES_HELD_CONDITION,
-    REPLACEMENT_HELD_CONDITION,
-    OVERRIDE_FAILED_CONDITION,
-)
 
 
 class _Reason(NamedTuple):
@@ -113,7 +101,7 @@ def hindered(observed: Observed) -> Iterator[Finding]:
     """Finds bindings that say themselves that they are hindered; those that are refused are told by their own names.
 
     A copy that is not removed was taken out of a cluster: finalizers of others keep it, or the cluster refuses."""
-    for kind in _HINDERING:
+    for kind in (each for each in HINDRANCES if each != REFUSED_CONDITION):
         yield from _grouped(HINDRANCES[kind], _that_say(observed, kind), observed.now)
 
 
@@ -171,8 +159,7 @@ def _of_hindrances(found: Iterable[tuple[Binding, Hindrance]], now: datetime) ->
 
 def _that_say(observed: Observed, condition_type: str) -> Iterator[tuple[Binding, Condition]]:
     for binding in observed.bindings:
-        found = find_condition(binding.status.conditions, condition_type)
-        if found is not None and found.status == "True":
+        if (found := hindering(binding, condition_type)) is not None:
             yield binding, found
 
 

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kubeapi.untrusted import mapping_in
-from leeward.api.meta import find_condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     OVERRIDE_FAILED_CONDITION,
+    REACHABLE_CONDITION,
     REFUSED_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
     REPLACEMENT_HELD_CONDITION,
@@ -30,6 +31,7 @@ HINDRANCES: Mapping[str, str] = {
     OVERRIDE_FAILED_CONDITION: "is not overridden",
     REMOVAL_BLOCKED_CONDITION: "is not removed",
     VOLUMES_HELD_CONDITION: "is held for its volumes",
+    REACHABLE_CONDITION: "is not reachable",
 }
 """Conditions that keep a binding from being carried out, and how each is told; the message says the rest."""
 
@@ -50,12 +52,18 @@ class Hindrance(NamedTuple):
 def hindrances_of(binding: Binding) -> Iterator[Hindrance]:
     """Hindrances that last until somebody does something."""
     for condition_type, what in HINDRANCES.items():
-        found = find_condition(binding.status.conditions, condition_type)
-        if found is not None and found.status == "True":
-            yield Hindrance(what, found.reason, found.message, found.last_transition_time)
+        if (told := hindering(binding, condition_type)) is not None:
+            yield Hindrance(what, told.reason, told.message, told.last_transition_time)
     for found in (not_applied(binding), not_progressing(binding)):
         if found is not None:
             yield found
+
+
+def hindering(binding: Binding, condition_type: str) -> Condition | None:
+    """The condition of that type where it says that the binding is hindered."""
+    found = find_condition(binding.status.conditions, condition_type)
+    status = "False" if condition_type == REACHABLE_CONDITION else "True"
+    return found if found is not None and found.status == status else None
 
 
 def not_applied(binding: Binding) -> Hindrance | None:

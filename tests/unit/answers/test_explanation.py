@@ -8,7 +8,12 @@ import pytest
 from leeward.answers.explanation import NOTHING_MOVES, ApplicationState, explain_binding
 from leeward.answers.fleet_state import key_of_binding
 from leeward.api.meta import Condition
-from leeward.api.names import BINDING_NAME_ANNOTATION, BINDING_NAMESPACE_ANNOTATION, REMOVAL_HELD_ANNOTATION
+from leeward.api.names import (
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    REACHABLE_CONDITION,
+    REMOVAL_HELD_ANNOTATION,
+)
 from leeward.api.policy import Placement
 from leeward.api.work import AggregatedStatusItem, BindingResource, BindingSnapshot, ResourceBindingSpec
 from leeward.operations.binding_findings import hindered as found_hindered
@@ -24,7 +29,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 @pytest.mark.parametrize("condition_type", HINDRANCES)
 def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(condition_type: str) -> None:
     placed = binding(divided({"a": 1}), 2, targets(a=2))
-    condition = Condition(condition_type, "True", "SomeReason", "what is so, and where.", last_transition_time=NOW)
+    says = "False" if condition_type == REACHABLE_CONDITION else "True"
+    condition = Condition(condition_type, says, "SomeReason", "what is so, and where.", last_transition_time=NOW)
     status = msgspec.structs.replace(placed.status, conditions=(*placed.status.conditions, condition))
     hindered = msgspec.structs.replace(placed, status=status)
     told = explain_binding(picture_of([cluster("a")], [hindered]), key_of_binding(hindered))

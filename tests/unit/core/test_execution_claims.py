@@ -13,6 +13,7 @@ from leeward.api.names import (
     work_name,
 )
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec, ResourceBindingStatus, Work
+from leeward.core.binding_status import tell
 from leeward.core.execution.claims import (
     Owner,
     beyond_its_binding,
@@ -21,7 +22,7 @@ from leeward.core.execution.claims import (
     name_of_works,
     owners_of,
 )
-from leeward.core.execution.refusal import MAX_MESSAGE_CHARACTERS, out_of_reach, with_refusal, works_taken
+from leeward.core.execution.refusal import MAX_MESSAGE_CHARACTERS, out_of_reach, works_taken
 from leeward.core.propagation.reach import Reach
 from tests.builders import NOW
 
@@ -87,11 +88,11 @@ def test_what_is_refused_is_said_and_taken_back() -> None:
     assert refusal.message == (
         "Left alone: in m1, m2 Work a belongs to X; in m3 Work a is for Y. Delete one of the two."
     )
-    status = with_refusal(ResourceBindingStatus(), refusal, NOW)
+    status = tell(ResourceBindingStatus(), {REFUSED_CONDITION: refusal}, NOW)
     told = find_condition(status.conditions, REFUSED_CONDITION)
     assert told is not None
     assert (told.status, told.reason) == ("True", "WorkOfAnotherBinding")
-    assert with_refusal(status, works_taken({}), NOW).conditions == ()
+    assert tell(status, {REFUSED_CONDITION: works_taken({})}, NOW).conditions == ()
 
 
 def test_a_refusal_is_short_whatever_was_written() -> None:

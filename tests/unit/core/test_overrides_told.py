@@ -5,14 +5,15 @@ import pytest
 
 from kubeapi.codec import decode_any, from_wire
 from leeward.api.meta import Condition
+from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy, Overriders
 from leeward.api.work import ResourceBindingStatus
+from leeward.core.binding_status import tell
 from leeward.core.overrides.applied import joined, policies_in, render_applied
 from leeward.core.overrides.failures import (
     MAX_MESSAGE_CHARACTERS,
     describe_policy,
     overrides_failed,
-    with_override_failures,
 )
 from leeward.core.overrides.rendering import OverrideFailure
 from tests.builders import at
@@ -57,11 +58,11 @@ def test_a_status_says_so_beside_all_else_and_later_nothing_of_it() -> None:
     status = ResourceBindingStatus(scheduler_observed_generation=4, conditions=(other,))
     failed = overrides_failed({"m1": OverrideFailure(OWN, "bad image")})
     assert failed is not None
-    told = with_override_failures(status, failed, at(60))
+    told = tell(status, {OVERRIDE_FAILED_CONDITION: failed}, at(60))
     assert told.scheduler_observed_generation == 4
     assert told.conditions == (other, msgspec.structs.replace(failed, last_transition_time=at(60)))
-    assert with_override_failures(told, failed, at(120)) == told, "nothing is written again"
-    assert with_override_failures(told, None, at(180)) == status
+    assert tell(told, {OVERRIDE_FAILED_CONDITION: failed}, at(120)) == told, "nothing is written again"
+    assert tell(told, {OVERRIDE_FAILED_CONDITION: None}, at(180)) == status
 
 
 def test_the_policies_of_an_annotation_are_read_whatever_stands_there() -> None:

@@ -11,6 +11,7 @@ from leeward.api.meta import Condition
 from leeward.api.names import (
     FAILING_CONDITION,
     NOT_READY_TAINT,
+    REMOVAL_BLOCKED_CONDITION,
     REMOVAL_HELD_ANNOTATION,
     TEMPLATE_UID_ANNOTATION,
     WORK_ID_LABEL,
@@ -23,6 +24,7 @@ from leeward.api.work import (
     Work,
     WorkStatus,
 )
+from leeward.core.binding_status import tell
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.copies.disruption import copies_of
 from leeward.core.execution.removal import held_scale_downs, is_order_about, is_return_kept, why_removal_waits
@@ -31,7 +33,6 @@ from leeward.core.execution.removal_conditions import (
     removal_blocked,
     removal_refused,
     removals_blocked,
-    with_blocked_removals,
 )
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work
 
@@ -166,12 +167,12 @@ def test_a_status_says_what_is_blocked_beside_all_else_and_later_nothing_of_it()
     other = Condition("FullyApplied", "True", "FullyAppliedSuccess", "all of it", at(0))
     status = ResourceBindingStatus(scheduler_observed_generation=4, conditions=(other,))
     blocked = Condition("leeward.dev/RemovalBlocked", "True", "Finalizers", "Still runs in member1.")
-    told = with_blocked_removals(status, blocked, at(60))
+    told = tell(status, {REMOVAL_BLOCKED_CONDITION: blocked}, at(60))
     assert told.scheduler_observed_generation == 4
     assert told.conditions == (other, msgspec.structs.replace(blocked, last_transition_time=at(60)))
-    assert with_blocked_removals(told, blocked, at(120)) == told, "nothing is written again"
-    assert with_blocked_removals(told, None, at(180)) == status
-    assert with_blocked_removals(status, None, at(180)) == status
+    assert tell(told, {REMOVAL_BLOCKED_CONDITION: blocked}, at(120)) == told, "nothing is written again"
+    assert tell(told, {REMOVAL_BLOCKED_CONDITION: None}, at(180)) == status
+    assert tell(status, {REMOVAL_BLOCKED_CONDITION: None}, at(180)) == status
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Counts of a copy in a cluster that is not seen, for kinds of every shape."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,8 +8,10 @@ import pytest
 
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.execution.unseen import as_seen, with_outage
+from leeward.core.binding_status import tell_template
+from leeward.core.execution.unseen import as_seen, outage_condition
 from leeward.core.interpreter import aggregate_status
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -97,6 +100,11 @@ def test_a_kind_of_another_project_is_not_ready_where_it_is_not_seen() -> None:
         "availableReplicas": 2,
         "updatedReadyReplicas": 2,
     }
+
+
+def with_outage(template: Manifest, status: Manifest, not_seen: Mapping[str, datetime], now: datetime) -> Manifest:
+    told = outage_condition(template, status, not_seen)
+    return tell_template(template, status, {CLUSTER_OUTAGE_CONDITION: told}, now)
 
 
 def test_the_condition_is_dated_once_and_goes_with_the_outage() -> None:

@@ -244,7 +244,7 @@ def test_of_a_picture_rules_that_need_contents_are_not_asked_and_that_is_said() 
     unasked = linted(fleet([roomy("a", 9)])).unasked
     assert [each.rule for each in unasked if each.in_part] == ["LW005", "LW007"]
     whole = {each.rule: each.why for each in unasked if not each.in_part}
-    assert [*whole] == ["LW001", "LW009", "LW010", "LW012", "LW018", "LW020"]
+    assert [*whole] == ["LW001", "LW009", "LW010", "LW012", "LW018", "LW020", "LW025"]
     assert whole.pop("LW018") == "needs override policies and quotas"
     assert set(whole.values()) == {"needs the contents of manifests"}
     assert unasked[1].why == "sees only the claims of StatefulSets without the contents of manifests"

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-import msgspec
-
 from kubeapi.jsonpath import JSONPathError, PathTooLarge, compile_template
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.gates import ReplacementGate, parse_condition, parse_path
-from leeward.api.meta import Condition, find_condition, put_condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_POLICY_NAME_ANNOTATION, REPLACEMENT_HELD_CONDITION
-from leeward.api.work import Binding, ResourceBindingStatus, Work
+from leeward.api.work import Binding, Work
 from leeward.core.copies.memory import parse_memory
 from leeward.core.execution.works import needed_by_others
 from leeward.core.interpreter.fields import int_at, mappings_at, text_at
@@ -177,9 +175,3 @@ def _sentence(held: HeldCopy) -> str:
         return f"{what}: {held.sight.why}"
     where = f" in {held.cluster}" if held.gate.is_in_target else "" if held.gate.webhook else " in the control plane"
     return f"{what}: it waits for {described(held.gate)}{where}: {held.sight.why or 'it was not looked at yet'}"
-
-
-def with_gates(status: ResourceBindingStatus, held: Condition | None, now: datetime) -> ResourceBindingStatus:
-    """`status` that says so, or says nothing of the kind."""
-    conditions = put_condition(status.conditions, REPLACEMENT_HELD_CONDITION, held, now)
-    return msgspec.structs.replace(status, conditions=conditions)

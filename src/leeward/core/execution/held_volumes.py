@@ -7,15 +7,12 @@ Karmada makes all of it, and it comes up empty.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
-
-import msgspec
 
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, find_condition, put_condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import VOLUMES_HELD_CONDITION
-from leeward.api.work import Binding, ResourceBindingStatus, Work
+from leeward.api.work import Binding, Work
 from leeward.core.cluster_health.cluster_identity import is_held_back, replaced_by
 from leeward.core.eviction.volumes import claims_of
 from leeward.core.interpreter import dependencies_of
@@ -76,9 +73,3 @@ def held_in(work: Work) -> Condition | None:
     """The condition of a Work that is held back."""
     found = find_condition(work.status.conditions, VOLUMES_HELD_CONDITION)
     return found if found is not None and found.status == "True" else None
-
-
-def with_held_volumes(status: ResourceBindingStatus, held: Condition | None, now: datetime) -> ResourceBindingStatus:
-    """`status` that says so, or says nothing of the kind."""
-    conditions = put_condition(status.conditions, VOLUMES_HELD_CONDITION, held, now)
-    return msgspec.structs.replace(status, conditions=conditions)

@@ -1,14 +1,10 @@
 """The condition `leeward.dev/Refused`: why a binding is not carried out, or not everywhere."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-
-import msgspec
 
 from kubeapi.status import Problem
-from leeward.api.meta import Condition, put_condition
+from leeward.api.meta import Condition
 from leeward.api.names import REFUSED_CONDITION
-from leeward.api.work import ResourceBindingStatus
 
 TEMPLATE_OUT_OF_REACH, WORK_OF_ANOTHER_BINDING = "TemplateOutOfReach", "WorkOfAnotherBinding"
 MAX_MESSAGE_CHARACTERS = 1_024
@@ -27,12 +23,6 @@ def works_taken(taken: Mapping[str, str]) -> Condition | None:
         clusters.setdefault(why, []).append(cluster)
     told = "; ".join(f"in {', '.join(names)} {why}" for why, names in clusters.items())
     return _refused(WORK_OF_ANOTHER_BINDING, f"Left alone: {told}. Delete one of the two.") if told else None
-
-
-def with_refusal(status: ResourceBindingStatus, refusal: Condition | None, now: datetime) -> ResourceBindingStatus:
-    """`status` that says so, or says nothing of the kind."""
-    conditions = put_condition(status.conditions, REFUSED_CONDITION, refusal, now)
-    return msgspec.structs.replace(status, conditions=conditions)
 
 
 def _refused(reason: str, message: str) -> Condition:

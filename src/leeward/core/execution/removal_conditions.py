@@ -8,14 +8,11 @@ removals_blocked   a binding some of whose Works do not go, with the clusters
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
-
-import msgspec
 
 from kubeapi.meta import ReadOnlyManifest
-from leeward.api.meta import Condition, find_condition, put_condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_BLOCKED_CONDITION
-from leeward.api.work import BRAKE_ENGAGED, CLUSTER_NOT_READY, REPLACEMENT_LOST, ResourceBindingStatus, Work
+from leeward.api.work import BRAKE_ENGAGED, CLUSTER_NOT_READY, REPLACEMENT_LOST, Work
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.execution.removal import STILL_USED
 
@@ -96,11 +93,3 @@ def removals_blocked(
         why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"
         told.append(f"Not removed from {', '.join(held)}: {why}.")
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None
-
-
-def with_blocked_removals(
-    status: ResourceBindingStatus, blocked: Condition | None, now: datetime
-) -> ResourceBindingStatus:
-    """`status` that says so, or says nothing of the kind."""
-    conditions = put_condition(status.conditions, REMOVAL_BLOCKED_CONDITION, blocked, now)
-    return msgspec.structs.replace(status, conditions=conditions)

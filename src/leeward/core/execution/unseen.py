@@ -17,8 +17,8 @@ from typing import Any, cast
 
 import msgspec
 
-from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
+from leeward.api.meta import Condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.fields import list_at, text_at
@@ -55,44 +55,25 @@ def as_seen(
     )
 
 
-def with_outage(
-    template: ReadOnlyManifest, status: ReadOnlyManifest, not_seen: Mapping[str, datetime], now: datetime
-) -> Manifest:
-    """The template's status with the condition ClusterOutage, or without it: when all clusters are seen, or a Job has
-    finished. `not_seen` has the clusters of its copies. A status that is added up anew has no condition of before: the
-    template has it, with the instant of its last change."""
-    if (template.get("apiVersion"), template.get("kind")) not in WORKLOADS:
-        return dict(status)
-    conditions: list[Any] = list(list_at(status, "conditions"))
-    others = [each for each in conditions if text_at(each, "type") != CLUSTER_OUTAGE_CONDITION]
-    if not_seen and not (template.get("kind") == "Job" and says_finished(status)):
-        others.append(_condition(not_seen, _outage_of(template), now))
-    if is_equal(others, conditions):
-        return dict(status)
-    rest = {name: value for name, value in status.items() if name != "conditions"}
-    return {**rest, "conditions": others} if others else rest
-
-
-def says_outage(template: ReadOnlyManifest) -> bool:
-    """Tells whether the template has the condition ClusterOutage."""
-    return _outage_of(template) is not None
-
-
-def _outage_of(template: ReadOnlyManifest) -> ReadOnlyManifest | None:
-    conditions = list_at(template, "status", "conditions")
-    return next((each for each in conditions if text_at(each, "type") == CLUSTER_OUTAGE_CONDITION), None)
-
-
-def _condition(not_seen: Mapping[str, datetime], known: ReadOnlyManifest | None, now: datetime) -> Manifest:
+def outage_condition(
+    template: ReadOnlyManifest, status: ReadOnlyManifest, not_seen: Mapping[str, datetime]
+) -> Condition | None:
+    """Condition ClusterOutage of a template with copies in clusters that are not seen, unless its Job has finished."""
+    if not not_seen or (template.get("kind") == "Job" and says_finished(status)):
+        return None
     names = sorted(not_seen)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     said = ", ".join(f"{name} since {format_time(not_seen[name])}" for name in names[:_NAMED])
     message = (
         f"Not seen in {said}{more}: replicas there are not counted as ready; the binding says what becomes of them"
     )
-    since = text_at(known, "lastTransitionTime") or format_time(now)
-    what = {"type": CLUSTER_OUTAGE_CONDITION, "status": "True", "reason": NOT_SEEN, "message": message}
-    return {**what, "lastTransitionTime": since}
+    return Condition(CLUSTER_OUTAGE_CONDITION, "True", NOT_SEEN, message)
+
+
+def says_outage(template: ReadOnlyManifest) -> bool:
+    """Tells whether the template has the condition ClusterOutage."""
+    conditions = list_at(template, "status", "conditions")
+    return any(text_at(each, "type") == CLUSTER_OUTAGE_CONDITION for each in conditions)
 
 
 def _unseen(item: AggregatedStatusItem, since: datetime) -> AggregatedStatusItem:

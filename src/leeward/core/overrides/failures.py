@@ -4,14 +4,10 @@ The Work of a cluster whose overrides fail stays as it is, or is not made; those
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final
 
-import msgspec
-
-from leeward.api.meta import Condition, put_condition
+from leeward.api.meta import Condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
-from leeward.api.work import ResourceBindingStatus
 from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import OverrideFailure
 
@@ -30,14 +26,6 @@ def overrides_failed(failures: Mapping[str, OverrideFailure]) -> Condition | Non
     if len(message) > MAX_MESSAGE_CHARACTERS:
         message = message[: MAX_MESSAGE_CHARACTERS - 3] + "..."
     return Condition(OVERRIDE_FAILED_CONDITION, "True", "ApplyOverridePolicyFailed", message)
-
-
-def with_override_failures(
-    status: ResourceBindingStatus, failed: Condition | None, now: datetime
-) -> ResourceBindingStatus:
-    """`status` that says so, or says nothing of the kind."""
-    conditions = put_condition(status.conditions, OVERRIDE_FAILED_CONDITION, failed, now)
-    return msgspec.structs.replace(status, conditions=conditions)
 
 
 def describe_failure(failure: OverrideFailure) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from leeward.api.meta import Condition
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.core.rollout.state import RolloutSight, RolloutState
 
 KEPT = ""
@@ -24,6 +26,10 @@ class Reason(StrEnum):
     ROLLED_BACK = "RolledBack"
     UNDONE = "Undone"
     UNREADABLE = "Unreadable"
+
+
+STOPPED = frozenset((Reason.OUTAGE, Reason.NOT_SERVING, Reason.FAILED, Reason.ROLLED_BACK, Reason.UNREADABLE))
+"""Reasons of which somebody wants to hear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,11 @@ class RolloutDecision:
     message: str
     stage: str = ""
     wake_at: datetime | None = None
+
+    @property
+    def condition(self) -> Condition:
+        status = "False" if self.reason is Reason.COMPLETE else "True"
+        return Condition(ROLLOUT_CONDITION, status, self.reason, self.message)
 
 
 def as_they_are(state: RolloutState, standings: Mapping[str, Standing]) -> dict[str, str]:
