@@ -3,25 +3,37 @@
 import json
 import shlex
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.answers import decisions
 from leeward.answers.advice import naming, placement_of
+from leeward.answers.explanation import ApplicationState
+from leeward.answers.replay import replay
+from leeward.answers.subjects import asked_of, record_of
 from leeward.api.cluster import Cluster
-from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.cli.explain_text import help_lines
-from leeward.client import Client
+from leeward.client import Client, Request
+from leeward.controllers.scheduler import scheduling_cycle
+from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.scheduling import Trace
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.brake import release_brake
 from leeward.operations.drain import start_cordon, start_drain, undo_cordon, undo_drain
-from leeward.sim.world import Mode, World
+from leeward.planning.recording import decode_recorded
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import ADMIN, World
+from tests.world.pictures import picture
 from tests.world.stories import (
     DEPLOYMENTS,
     POLICIES,
@@ -35,16 +47,17 @@ from tests.world.stories import (
     tasks,
     without_room,
 )
+from tests.world.test_application_failover import cordon_nodes, web_policy
 from tests.world.test_explain import explain
+from tests.world.test_purged_copies import THREE, WEB, is_purged_in_member1
 from tests.world.test_quota import asking, create_quota
 from tests.world.test_safety import brake_engaged
 
-THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
-WEB = "web-deployment"
 KINDS: dict[str, Resource[Any]] = {
     "propagationpolicy": POLICIES,
     "deployment": DEPLOYMENTS,
     "federatedresourcequota": FEDERATED_RESOURCE_QUOTAS,
+    "resourcebinding": RESOURCE_BINDINGS,
 }
 ENFORCED = ManagerSettings(gates=switch_gates([("FederatedQuotaEnforcement", True)]))
 ROOM: Manifest = {
@@ -72,7 +85,9 @@ async def printed(world: World, words: str) -> str:
     told = await explain(world)
     lines = list(help_lines(told.helps))
     at, *_ = [index for index, line in enumerate(lines) if words in line and not line.startswith("      ")]
-    command = next(line for line in lines[at:] if (line.startswith("      ") and "--" in line) or "leeward " in line)
+    command = next(
+        line for line in lines[at:] if line.startswith("      ") and line.split()[0] in ("kubectl", "leeward")
+    )
     return command.strip()
 
 
@@ -82,6 +97,16 @@ async def carry_out(world: World, printed_command: str) -> None:
         match shlex.split(command):
             case ["kubectl", "patch", kind, name, *where, "--type=merge", "-p", text]:
                 await world.client.patch(KINDS[kind], name, json.loads(text), where[-1] if where else "")
+            case ["kubectl", "patch", kind, name, "-n", namespace, "--type=json", "-p", text]:
+                path, kind_of_body = KINDS[kind].path(namespace, name), {"content-type": "application/json-patch+json"}
+                patch = Request("PATCH", path, headers=kind_of_body, body=text.encode())
+                answer = await LinkedTransport(world.place, ADMIN).send(patch, timeout_seconds=10)
+                assert answer.code == 200, answer.body
+            case ["kubectl", "edit", "deployment", name, "-n", namespace]:
+                body = {"spec": deployment(name, 2)["spec"]}
+                await world.client.patch(DEPLOYMENTS, name, body, namespace)
+            case ["leeward", "status"]:
+                world.start_controllers()
             case ["leeward", "uncordon", name]:
                 await undo_drain(world.client, name)
                 await undo_cordon(world.client, name)
@@ -292,5 +317,86 @@ def test_what_waits_for_its_replacement_is_helped_by_another_cluster_or_by_stayi
         (serves,) = world.assigned(WEB)
         assert serves == (old if "uncordon" in words else "member3")
         assert await ready_replicas(world, serves, "web") == 2
+
+    play(story, THREE)
+
+
+async def is_unwatched(world: World) -> None:
+    """A cluster is lost, and the controllers stop before its copy leaves."""
+    await deployed(world, {**named("member1", "member3"), **ROOM, **spread(1)})
+    await world.member("member1").stop()
+    await world.sleep(500)
+    await world.stop_controllers()
+    await world.sleep(600)
+
+
+async def has_a_bad_release(world: World) -> None:
+    await apply(world.client, deployment("web", 2, image="nginx:broken"), web_policy(["member1", "member2"]))
+    await world.until(lambda: held(world, WEB) == "UnhealthyEverywhere", 900)
+
+
+async def starts_in_no_cluster_of_its_policy(world: World) -> None:
+    for name in ("member1", "member2"):
+        await cordon_nodes(world, name)
+    await apply(world.client, deployment("web", 2), web_policy(["member1", "member2"]))
+    await world.until(lambda: held(world, WEB) == "UnhealthyEverywhere", 900)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason", "words", "serving"),
+    [
+        (is_purged_in_member1, "WaitingForPurge", "surely switched off", {"member2": 4}),
+        (is_unwatched, "NotConfirmed", "start what watches the clusters", {"member3": 2}),
+        (has_a_bad_release, "UnhealthyEverywhere", "mend its release", {}),
+        (starts_in_no_cluster_of_its_policy, "UnhealthyEverywhere", "name member3 in its policy", {"member3": 2}),
+    ],
+)
+def test_the_printed_advice_ends_what_holds(
+    trouble: Callable[[World], Awaitable[None]], reason: str, words: str, serving: dict[str, int]
+) -> None:
+    async def story(world: World) -> None:
+        await trouble(world)
+        await world.sleep(30)
+        told = await explain(world)
+        assert told.reason == reason
+        await carry_out(world, await printed(world, words))
+        await world.sleep(400)
+        assert (held(world, WEB), tasks(world, WEB)) == ("", [])
+        there = world.assigned(WEB)
+        assert there == (serving or there)
+        assert {name: await ready_replicas(world, name, "web") for name in there} == there
+        if not world.is_ready("member1"):
+            await world.member("member1").start()
+            await world.sleep(300)
+            assert await ready_replicas(world, "member1", "web") == -1, "what replaced it serves, so the old copy goes"
+
+    play(story, THREE)
+
+
+def test_a_decision_that_is_refused_is_told_with_the_record_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug is planted: whatever leaves a cluster loses a replica on its way."""
+
+    def lossy(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
+        decision = decide(snapshot, trace)
+        first, *more = decision.clusters or (None,)
+        if not decision.evicted or first is None:
+            return decision
+        return replace(decision, clusters=(structs.replace(first, replicas=first.replicas - 1), *more))
+
+    async def story(world: World) -> None:
+        await deployed(world, {**named("member1", "member3"), **ROOM, **spread(1)})
+        for module in (scheduling_cycle, decisions):
+            monkeypatch.setattr(module, "decide", lossy)
+        await world.member("member1").stop()
+        await world.until(lambda: held(world, WEB) == "DecisionRefused", 900)
+        told = await explain(world)
+        assert (told.state, told.reason) == (ApplicationState.HELD, "DecisionRefused")
+        command = await printed(world, "as a bug of Leeward")
+        assert command == "leeward explain deployment/web -n default --record refused.json"
+        record = record_of(await picture(world), asked_of("deployment/web", "default"))
+        assert replay(*decode_recorded(record)).violations
+        monkeypatch.undo()
+        await world.sleep(90)
+        assert (held(world, WEB), world.assigned(WEB)) == ("", {"member3": 2})
 
     play(story, THREE)

@@ -24,8 +24,10 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
 from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.policy import FailoverBehavior, Placement
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.quota.enforcement import EXCEEDED, QUOTA_EXCEEDED
 from leeward.core.scheduling.affinity import is_in_any_term
 
@@ -82,8 +84,36 @@ def of_policy(binding: Binding, change: str, patch: Manifest) -> Iterator[Advice
 
 
 def patch_command(kind: str, namespace: str, name: str, patch: Manifest) -> str:
+    return _patch(kind, namespace, name, "merge", patch)
+
+
+def _patch(kind: str, namespace: str, name: str, form: str, patch: object) -> str:
     where = f" -n {namespace}" if namespace else ""
-    return f"kubectl patch {kind} {name}{where} --type=merge -p {shlex.quote(json.dumps(patch))}"
+    return f"kubectl patch {kind} {name}{where} --type={form} -p {shlex.quote(json.dumps(patch))}"
+
+
+def ending_purge(binding: Binding) -> Iterator[Advice]:
+    """Advice to wait no more for copies that are purged Directly: their tasks become those of another purge mode.
+
+    A Work that is deleted by hand ends the wait, too, and its copy is nobody's when its cluster is back.
+    """
+    tasks = [*binding.spec.graceful_eviction_tasks]
+    changes: list[Manifest] = []
+    waits = [(index, task) for index, task in enumerate(tasks) if not rules_of_task(task).keeps_copy]
+    for index, task in waits:
+        path = f"/spec/gracefulEvictionTasks/{index}"
+        tasks[index] = msgspec.structs.replace(task, purge_mode=PurgeMode.GRACEFULLY.value)
+        changes.append({"op": "test", "path": f"{path}/fromCluster", "value": task.from_cluster})
+        changes.append({"op": "replace", "path": f"{path}/purgeMode", "value": PurgeMode.GRACEFULLY.value})
+    if changes:
+        names = ", ".join(task.from_cluster for _, task in waits)
+        kind = "resourcebinding" if binding.namespace else "clusterresourcebinding"
+        spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=tuple(tasks))
+        yield Advice(
+            f"if {names} is surely switched off, let what replaces it be made",
+            _patch(kind, binding.namespace, binding.name, "json", changes),
+            msgspec.structs.replace(binding, spec=spec),
+        )
 
 
 def tolerating(state: FleetState, binding: Binding) -> Iterator[Advice]:

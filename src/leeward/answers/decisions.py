@@ -3,6 +3,7 @@
     fleet_of       the clusters as the planner keeps them, with what is on its way there
     snapshot_of    all that the decision about one binding is made on
     explained      the decision now, and why; explained_then: the one that is to come
+    as_written     the decision that is written: the same, unless it is refused
     expected_of    the same picture with the taints that outages will have led to
     foreseen       what will become of copies in clusters that are lost
 
@@ -25,6 +26,7 @@ from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.outlook import expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.cause import with_cause
+from leeward.core.placement.check import check, refused
 from leeward.core.placement.replacement import place_anew
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from leeward.core.scheduling.conditions import standing_refusal
@@ -108,6 +110,12 @@ def explained(snapshot: Snapshot) -> Explained:
     if isinstance(result, Unplaceable):
         result = with_cause(result, binding.spec, snapshot.clusters)
     return Explained(decision, result, trace, asked_anew=True)
+
+
+def as_written(snapshot: Snapshot, asked: Explained) -> Explained:
+    """The decision as the scheduler writes it: one that would break an invariant is refused, and nothing moves."""
+    violations = check(snapshot, asked.decision)
+    return replace(asked, decision=refused(snapshot, violations)) if violations else asked
 
 
 def explained_then(state: FleetState, key: BindingName, now: Decision, report: OutageReport | None) -> Explained | None:

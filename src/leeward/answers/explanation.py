@@ -13,7 +13,7 @@ import msgspec
 
 from leeward.answers.claiming_policies import PolicyClaim, claim_sentence, policies_selecting
 from leeward.answers.copies import CopyRow, copies_of
-from leeward.answers.decisions import Explained, explained, explained_then, fleet_of, foreseen, snapshot_of
+from leeward.answers.decisions import Explained, as_written, explained, explained_then, fleet_of, foreseen, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.next_steps import NextStep, next_steps
 from leeward.answers.room_arithmetic import RoomRow, room_rows
@@ -112,7 +112,7 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
     """Raises: KeyError where the picture has no such binding."""
     binding, fleet = state.bindings[key], fleet_of(state)
     snapshot = snapshot_of(state, key, fleet)
-    asked = explained(snapshot)
+    asked = as_written(snapshot, explained(snapshot))
     decision, report = asked.decision, foreseen(state, key, asked.decision)
     if asked.asked_anew:
         asked = explained_then(state, key, decision, report) or asked

@@ -3,7 +3,7 @@
 Only changes that were tried and that gain something are named, each with the command that makes it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 
 import msgspec
@@ -12,6 +12,7 @@ from leeward.answers.advice import (
     Advice,
     allowing_all,
     asking_less,
+    ending_purge,
     losing_state,
     naming,
     placement_of,
@@ -33,6 +34,7 @@ from leeward.core.copies.availability import availability
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision, decide
 from leeward.core.scheduling import Unplaceable
+from leeward.operations.findings import explain_command
 from leeward.operations.sentences import counted
 
 MOST_CORDONS = 2
@@ -62,10 +64,8 @@ def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: l
     if reason == HeldReason.BRAKE_ENGAGED or (lost and is_braked(state, state.clusters.values())):
         release = Help("release the brake", "what is due leaves, if the clusters are really lost", _RELEASE)
         return (release, *_returns(state, binding, decision))
-    if reason == HeldReason.REPLACEMENT_MISSING:
-        return (*tried.for_replacement(), *_looks_at(state, key, decision))
-    if reason == HeldReason.STATE_NOT_PRESERVED:
-        return (*tried.first_of(losing_state(binding)),)
+    if reason in _BY_REASON:
+        return (*_BY_REASON[HeldReason(reason)](tried), *_returns(state, binding, decision))
     if decision.quota_refusal:
         return (*tried.all_of(raised_quota(binding, decision.quota_refusal)),)
     if wanted_copies(binding.spec) <= well_placed(state.clusters, decision):
@@ -127,10 +127,44 @@ class _Trial:
             yield from self.first_of(naming(self._binding, [self._state.clusters[name] for name in to]))
 
     def for_replacement(self) -> Iterator[Help]:
-        """Changes by which what leaves stays, or its replacement goes to another cluster."""
+        """Changes by which what leaves stays, or its replacement goes to another cluster, or becomes healthy."""
         yield from self.all_of(uncordoned(self._state, self._binding))
         yield from self.all_of(tolerating(self._state, self._binding))
         yield from self.named()
+        yield from _looks_at(self._state, self._key, self._now)
+
+    def without_state(self) -> Iterator[Help]:
+        yield from self.first_of(losing_state(self._binding))
+
+    def for_purge(self) -> Iterator[Help]:
+        """Ends of the wait for a copy that is purged Directly."""
+        waits = [each.from_cluster for each in self._binding.spec.graceful_eviction_tasks]
+        for advice in ending_purge(self._binding):
+            held = self.decide(advice).held
+            if held is None or held.reason != HeldReason.WAITING_FOR_PURGE:
+                twice = "where it still runs in a cluster that is cut off, it runs twice until that is back"
+                yield Help(advice.change, f"it is made at once; {twice}", advice.command)
+        for name in waits:
+            yield Help(f"{name} comes back", "its copy there serves again, or goes and is replaced", _look_at(name))
+
+    def for_watching(self) -> Iterator[Help]:
+        """Somebody who looks at clusters, where nobody does."""
+        if not self._state.recorded.attention.is_now:
+            what = "start what watches the clusters: leeward serve, or leeward up for a local fleet"
+            yield Help(what, "its cluster is looked at again, and what is due goes on", "leeward status")
+
+    def for_release(self) -> Iterator[Help]:
+        """Another cluster, or another release, for what is healthy nowhere."""
+        yield from self.named()
+        resource = self._binding.spec.resource
+        where = f" -n {resource.namespace}" if resource.namespace else ""
+        edit = f"kubectl edit {resource.kind.lower()} {resource.name}{where}"
+        yield Help("mend its release", "it stays where it is, and becomes healthy there", edit)
+
+    def for_developers(self) -> Iterator[Help]:
+        """Record of a decision that was refused, which is a bug."""
+        report = f"{explain_command(self._binding)} --record refused.json"
+        yield Help("report the recorded decision as a bug of Leeward", "a version without it moves what is due", report)
 
     def _gaining(self, then: Decision) -> list[str]:
         had = {target.name: target.replicas for target in self._binding.spec.clusters}
@@ -160,6 +194,17 @@ class _Trial:
         if evicted and to:
             return f"it leaves {', '.join(evicted)}, and goes to {', '.join(to)}"
         return ""
+
+
+_BY_REASON: Mapping[HeldReason, Callable[[_Trial], Iterator[Help]]] = {
+    HeldReason.DECISION_REFUSED: _Trial.for_developers,
+    HeldReason.NOT_CONFIRMED: _Trial.for_watching,
+    HeldReason.REPLACEMENT_MISSING: _Trial.for_replacement,
+    HeldReason.STATE_NOT_PRESERVED: _Trial.without_state,
+    HeldReason.UNHEALTHY_EVERYWHERE: _Trial.for_release,
+    HeldReason.WAITING_FOR_PURGE: _Trial.for_purge,
+}
+"""Help by the reason for which something is held, where it is not help to find a place."""
 
 
 def _looks_at(state: FleetState, key: BindingName, decision: Decision) -> Iterator[Help]:

@@ -135,8 +135,7 @@ def held_tasks(
         clusters = ", ".join(purging)
         return _held(
             HeldReason.WAITING_FOR_PURGE,
-            f"purge mode Directly: no new copy is made before the one in {clusters} is known to be gone; "
-            "it runs nowhere else until then, or until its Work is deleted",
+            f"purge mode Directly: no new copy is made before the one in {clusters} is known to be gone",
         )
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)

@@ -186,8 +186,7 @@ SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", s
             ("m3",),
             (),
             "WaitingForPurge",
-            "purge mode Directly: no new copy is made before the one in m1, m2 is known to be gone; "
-            "it runs nowhere else until then, or until its Work is deleted",
+            "purge mode Directly: no new copy is made before the one in m1, m2 is known to be gone",
         ),
         (
             SUPPRESSED,
