@@ -25,9 +25,9 @@ from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User
 from kubeserver.http.front import HttpFront
 from leeward.members.channels import STDERR, STDOUT, Channels, exited
-from leeward.members.port_forward import forward_ports
 from leeward.members.spdy_channels import PROTOCOL_HEADER, channels_for
 from tests.certificates import Authority
+from tests.e2e.port_forward import forward_ports
 
 GROUP = "odd.example.com"
 PORT = 8080

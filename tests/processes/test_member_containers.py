@@ -1,15 +1,9 @@
 """The real kubectl looks into the containers of a local member: directly, and through the control plane's proxy."""
 
-import http.client
-import subprocess
 from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from kubeapi.loop.randomness import Randomness
-from leeward.app.local.ports import pick_port
 from tests.kubectl import CONTROL_PLANE
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
 
@@ -82,53 +76,12 @@ def test_an_older_kubectl_speaks_spdy(fleet: Fleet, way: list[str], monkeypatch:
     assert fleet.kubectl(*way, "exec", "-i", "web", "--", "cat", stdin=large) == large
 
 
-def test_files_are_copied_into_a_container_and_out_of_it(fleet: Fleet, way: list[str], tmp_path: Path) -> None:
-    given, back, mounted = (tmp_path / name for name in ("given", "back", "motd"))
-    given.write_bytes(b"from here\n" * 10_000)
-    fleet.kubectl(*way, "cp", str(given), "web:/tmp/there")
-    assert fleet.kubectl(*way, "exec", "web", "--", "cat", "/tmp/there") == given.read_text()
-    fleet.kubectl(*way, "cp", "web:/tmp/there", str(back))
-    assert back.read_bytes() == given.read_bytes()
-    fleet.kubectl(*way, "cp", "web:/etc/settings/motd", str(mounted))
-    assert mounted.read_text() == "hello"
-
-
 def test_usage_is_shown_for_pods_and_nodes(fleet: Fleet, way: list[str]) -> None:
     assert fleet.kubectl(*way, "top", "pod", "--no-headers").split() == ["web", "500m", "8Mi"]
     nodes = {line.split()[0] for line in fleet.kubectl(*way, "top", "node", "--no-headers").splitlines()}
     assert nodes == {"node-1", "node-2"}
 
 
-def test_attach_shows_the_log_and_ends_with_the_pod(fleet: Fleet, way: list[str]) -> None:
-    fleet.kubectl("run", "short", "--image", "nginx:1", context="member1")
-    fleet.kubectl("wait", "--for=condition=Ready", "pod/short", "--timeout=60s", context="member1")
-    with kubectl_beside(fleet, *way, "attach", "short") as attached:
-        assert attached.stdout is not None
-        assert attached.stdout.readline() == "short: container short started, image nginx:1 (simulated)\n"
-        fleet.kubectl("delete", "pod", "short", context="member1")
-        assert attached.wait(60) == 0
-
-
-def test_a_port_is_forwarded(fleet: Fleet, way: list[str]) -> None:
-    port = pick_port(Randomness())
-    with kubectl_beside(fleet, *way, "port-forward", "web", f"{port}:8080", "--address", "127.0.0.1") as forwarding:
-        assert forwarding.stdout is not None
-        assert forwarding.stdout.readline() == f"Forwarding from 127.0.0.1:{port} -> 8080\n"
-        for _ in range(2):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-            connection.request("GET", "/")
-            assert connection.getresponse().read() == b"Pod default/web, port 8080 (simulated)\n"
-            connection.close()
-
-
-@contextmanager
-def kubectl_beside(fleet: Fleet, *arguments: str) -> Generator["subprocess.Popen[str]"]:
-    """A kubectl that goes on while the test does something else; it is ended with the block."""
-    command = ["kubectl", "--kubeconfig", str(fleet.kubeconfig), *arguments]
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
+@pytest.mark.parametrize("verb", [("attach", "web"), ("port-forward", "web", "0:8080")], ids=["attach", "port-forward"])
+def test_other_verbs_say_which_ones_are_answered(fleet: Fleet, way: list[str], verb: tuple[str, ...]) -> None:
+    assert "answer kubectl logs and kubectl exec alone" in fleet.kubectl(*way, *verb, fails=True)

@@ -1,11 +1,10 @@
-"""The kubelet API of a local member: what `kubectl logs`, `exec`, `attach` and `port-forward` ask of a node.
+"""The kubelet API of a local member: `kubectl logs` and `exec`.
 
-Answers from the simulated container: its log, a shell of a few words (`rules/shell`), and a page at each of its ports.
-Exec and attach are spoken over WebSockets (`channels.py`), and over SPDY (`spdy_channels.py`).
+Answers from the simulated container: its log, and a shell of a few words (`rules/shell`). Exec is spoken over
+WebSockets (`channels.py`), and over SPDY (`spdy_channels.py`).
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,12 +16,9 @@ from kubeapi.transport import Request, Response
 from kubeserver import errors
 from kubeserver.handler import StreamResponse
 from kubeserver.handlers.pods import PodRequest
-from leeward.core.interpreter.fields import text_at
 from leeward.members.channels import STDERR, STDOUT, Channels, exited, failed
 from leeward.members.platform import Platform
 from leeward.members.pod_sources import PodSources
-from leeward.members.port_forward import forward_ports
-from leeward.members.rules.archive import MOST_BYTES
 from leeward.members.rules.container import container_names, container_of, container_state, log_of, look_inside
 from leeward.members.rules.pods import is_finished, is_gone
 from leeward.members.rules.shell import SHELLS, Shell
@@ -31,10 +27,8 @@ from leeward.runtime.identity import key_of
 
 FOLLOW_SECONDS = 1.0
 MAX_LINE_BYTES = 64 * 1024
-MOST_INPUT_BYTES = 2 * MOST_BYTES
+MOST_INPUT_BYTES = 2 * 1024 * 1024
 """Most bytes of the input of one command."""
-MOST_WRITTEN_IN = 64
-"""Most containers that keep what was copied into them."""
 _TEXT = {"content-type": "text/plain"}
 
 
@@ -44,20 +38,17 @@ class KubeletApi:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._sources = PodSources(platform, lambda key: None)
-        self._written: OrderedDict[tuple[str, str, str], dict[str, bytes]] = OrderedDict()
-        """Files that were copied into containers, by Pod, container and the time of its start."""
 
     async def answer(self, asked: PodRequest) -> Response | StreamResponse:
         """Raises: Refused."""
         match asked.action:
             case "log":
                 return self._log(asked)
-            case "exec" | "attach":
+            case "exec":
                 return await self._converse(asked)
-            case "portforward":
-                return forward_ports(asked.pod, asked.request)
             case action:
-                raise errors.internal_error(f"{action}: containers of this cluster are simulated and serve nothing")
+                why = "containers of this cluster are simulated, and answer kubectl logs and kubectl exec alone"
+                raise errors.bad_request(f"{action}: {why}")
 
     def _log(self, asked: PodRequest) -> Response | StreamResponse:
         pod, query = asked.pod, asked.request.query
@@ -78,10 +69,6 @@ class KubeletApi:
         yield text
         await self._wait_for_end(pod)
 
-    async def _end_with(self, pod: Manifest, channels: Channels) -> None:
-        await self._wait_for_end(pod)
-        await channels.end(exited(0))
-
     async def _wait_for_end(self, pod: Manifest) -> None:
         key = key_of(pod)
         while (now := self._platform.pods.get(key.name, key.namespace)) is not None:
@@ -96,28 +83,14 @@ class KubeletApi:
             raise _is_waiting(pod, container["name"], state)
         channels = channels_for(request)
         inside = look_inside(pod, container, await self._sources.lookup(pod))
-        written = self._written_in(pod, container["name"], state)
-        shell = Shell(inside, self._platform.clock.now(), written)
-        session = _Session(shell, channels, request)
+        session = _Session(Shell(inside, self._platform.clock.now()), channels, request)
         work = Supervisor(f"{asked.action} in {pod['metadata']['name']}")
-        is_exec = asked.action == "exec"
-        work.start(session.run() if is_exec else session.attach(_log_text(pod, container)), "command")
-        if not is_exec:
-            work.start(self._end_with(pod, channels), "end of the Pod")
+        work.start(session.run(), "command")
         return channels.answer(work)
-
-    def _written_in(self, pod: Manifest, container: str, state: Mapping[str, Any]) -> dict[str, bytes]:
-        """Gone with the container; of many containers, those are kept that were looked into last."""
-        key = pod["metadata"]["uid"], container, text_at(state, "running", "startedAt")
-        found = self._written.setdefault(key, {})
-        self._written.move_to_end(key)
-        if len(self._written) > MOST_WRITTEN_IN:
-            self._written.popitem(last=False)
-        return found
 
 
 class _Session:
-    """One exec or attach, until it ends."""
+    """One exec, until it ends."""
 
     def __init__(self, shell: Shell, channels: Channels, request: Request) -> None:
         self._shell = shell
@@ -129,13 +102,6 @@ class _Session:
     async def run(self) -> None:
         if await self._channels.wait_ready():
             await self._run()
-
-    async def attach(self, log: bytes) -> None:
-        """Shows what the container has written, and then what is typed, until the client goes."""
-        if await self._channels.wait_ready():
-            await self._say(log, b"")
-            while self._has_stdin and (typed := await self._channels.read()) is not None:
-                await self._say(typed, b"")
 
     async def _run(self) -> None:
         command, shell = self._command, self._shell
@@ -210,10 +176,6 @@ def _is_waiting(pod: Manifest, name: str, state: Mapping[str, Any]) -> errors.Re
     return errors.bad_request(
         f"{where} is {'waiting to start: ' + reason if 'terminated' not in state else 'terminated'}"
     )
-
-
-def _log_text(pod: Manifest, container: Mapping[str, Any]) -> bytes:
-    return "".join(f"{line}\n" for _, line in log_of(pod, container)).encode()
 
 
 def _selected(lines: list[tuple[str, str]], query: Mapping[str, str], now: datetime) -> bytes:

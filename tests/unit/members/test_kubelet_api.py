@@ -1,4 +1,4 @@
-"""Logs, exec, attach and metrics of a simulated cluster, asked of its API server."""
+"""Logs, exec and metrics of a simulated cluster, asked of its API server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ def path_of(pod: Manifest, action: str) -> str:
 
 
 class Talk:
-    """One exec or attach."""
+    """One exec."""
 
     def __init__(self, answer: Response | StreamResponse) -> None:
         assert isinstance(answer, StreamResponse), answer
@@ -107,22 +107,6 @@ def test_a_shell_reads_what_is_typed_until_its_end() -> None:
     tell(story)
 
 
-def test_attach_shows_the_log_and_ends_with_the_pod() -> None:
-    async def story(cluster: Cluster) -> None:
-        pod = await started(cluster)
-        talk = Talk(await ask(cluster, path_of(pod, "attach"), "stdin=true&stdout=true", **V5))
-        assert (
-            await talk.next()
-            == f"\x01{pod['metadata']['name']}: container main started, image nginx:1 (simulated)\n".encode()
-        )
-        await talk.type(b"hello\n")
-        assert await talk.next() == b"\x01hello\n"
-        await cluster.delete(DEPLOYMENTS, "web")
-        assert (await talk.rest())[2]["status"] == "Success"
-
-    tell(story)
-
-
 def test_a_log_is_cut_as_it_was_asked_for_and_followed_to_the_end() -> None:
     async def story(cluster: Cluster) -> None:
         pod = await started(cluster)
@@ -159,8 +143,9 @@ def test_a_log_is_cut_as_it_was_asked_for_and_followed_to_the_end() -> None:
         ("log", "tailLines=some", "tailLines: is 'some'; give a number that is not negative"),
         ("log", "sinceTime=soon", "sinceTime: "),
         ("exec", "command=echo", "Upgrade to a WebSocket with one of the protocols v5.channel.k8s.io"),
-        ("attach", "", "or to SPDY/3.1 with v4.channel.k8s.io, is required"),
-        ("portforward", "", "Upgrade to SPDY/3.1, or to a WebSocket"),
+        ("exec", "command=echo", "or to SPDY/3.1 with v4.channel.k8s.io, is required"),
+        ("attach", "", "attach: containers of this cluster are simulated, and answer kubectl logs and kubectl exec"),
+        ("portforward", "", "portforward: containers of this cluster are simulated, and answer kubectl logs and"),
     ],
 )
 def test_what_cannot_be_answered_says_why(action: str, query: str, message: str) -> None:

@@ -7,7 +7,6 @@ import zlib
 import pytest
 
 from kubeapi.transport import Request
-from leeward.members.port_forward import TUNNEL, forward_ports, served_ports
 from leeward.members.spdy import (
     DICTIONARY,
     MAX_FRAME_BYTES,
@@ -19,6 +18,7 @@ from leeward.members.spdy import (
     SpdyError,
     data_frame,
 )
+from tests.e2e.port_forward import TUNNEL, forward_ports, served_ports
 from tests.unit.members.manifests import pod
 
 

@@ -1,4 +1,4 @@
-"""Exec and attach over SPDY, of a simulated cluster, asked of its API server by a client that is written here."""
+"""Exec over SPDY, of a simulated cluster, asked of its API server by a client that is written here."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,6 @@ from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response
 from kubeserver.handler import StreamResponse
 from kubeserver.inprocess import ADMIN
-from leeward.members.kinds import DEPLOYMENTS
 from leeward.members.spdy import data_frame
 from leeward.members.spdy_channels import MOST_STREAMS, OPENING_SECONDS
 from tests.unit.members.simulated_cluster import Cluster, tell
@@ -32,7 +31,7 @@ async def ask(
 
 
 class Talk:
-    """One exec or attach over SPDY."""
+    """One exec over SPDY."""
 
     def __init__(self, answer: Response | StreamResponse) -> None:
         assert isinstance(answer, StreamResponse), answer
@@ -109,19 +108,6 @@ def test_a_terminal_has_no_stream_of_errors_and_one_for_its_size() -> None:
         said = await talk.rest()
         assert said[STDOUT] == b"# nope\r\nexit 7\r\nsh: nope: not found\r\n# "
         assert decode_manifest(said[ERROR])["details"]["causes"][0]["message"] == "7"
-
-    tell(story)
-
-
-def test_attach_ends_with_the_pod() -> None:
-    async def story(cluster: Cluster) -> None:
-        pod = await started(cluster)
-        talk = Talk(await ask(cluster, pod, "stdout=true&stderr=true", "attach"))
-        await talk.open(error=ERROR, stdout=STDOUT, stderr=STDERR)
-        line = f"{pod['metadata']['name']}: container main started, image nginx:1 (simulated)\n".encode()
-        assert talk.client.read(await talk.frame()) == (STDOUT, line, False)
-        await cluster.delete(DEPLOYMENTS, "web")
-        assert decode_manifest((await talk.rest())[ERROR])["status"] == "Success"
 
     tell(story)
 

@@ -1,18 +1,17 @@
 """A shell of a few words, for commands in simulated containers.
 
-    echo  printenv  env  cat  ls  hostname  pwd  whoami  date  true  false  exit  test -d|-e|-f  tar c|x
+    echo  printenv  env  cat  ls  hostname  pwd  whoami  date  true  false  exit  test -d|-e|-f
     sh -c "a; b && c || d | e"
 
-Variables (`$A`, `${A}`, `$?`) and quotes are read as in a shell; files are written by `tar x` alone, and there are no
-processes: a command ends at once. What is not known is not found (127).
+Variables (`$A`, `${A}`, `$?`) and quotes are read as in a shell. Nothing is written, and there are no processes:
+a command ends at once. An unknown program is not found (127).
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
-from leeward.members.rules.archive import MOST_BYTES, ArchiveProblem, packed, unpacked
 from leeward.members.rules.container import Inside
 
 SHELLS = ("sh", "bash", "ash")
@@ -42,12 +41,6 @@ class Shell:
 
     inside: Inside
     now: datetime
-    written: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """Files by absolute path, beside those of volumes, which stay as long as the container runs."""
-
-    @property
-    def files(self) -> Mapping[str, bytes]:
-        return {**self.written, **self.inside.files}
 
     def knows(self, program: str) -> bool:
         """Tells whether there is a program of this name, in whatever directory."""
@@ -153,9 +146,9 @@ def _environment(shell: Shell, arguments: Sequence[str], stdin: bytes) -> Ended:
 def _cat(shell: Shell, arguments: Sequence[str], stdin: bytes) -> Ended:
     if not arguments:
         return Ended(stdin)
-    missing = [path for path in arguments if path not in shell.files]
+    missing = [path for path in arguments if path not in shell.inside.files]
     errors = "".join(f"cat: can't open '{path}': No such file or directory\n" for path in missing)
-    output = b"".join(shell.files[path] for path in arguments if path not in missing)
+    output = b"".join(shell.inside.files[path] for path in arguments if path not in missing)
     return Ended(output, errors.encode(), code=1 if missing else 0)
 
 
@@ -164,8 +157,8 @@ def _ls(shell: Shell, arguments: Sequence[str], stdin: bytes) -> Ended:
     output, errors = "", ""
     for path in paths:
         below = path.rstrip("/") + "/"
-        names = {file.removeprefix(below).split("/")[0] for file in shell.files if file.startswith(below)}
-        if path in shell.files:
+        names = {file.removeprefix(below).split("/")[0] for file in shell.inside.files if file.startswith(below)}
+        if path in shell.inside.files:
             output += f"{path}\n"
         elif names:
             output += "".join(f"{name}\n" for name in sorted(names))
@@ -183,45 +176,9 @@ def _test(shell: Shell, arguments: Sequence[str], stdin: bytes) -> Ended:
     if len(arguments) != 2 or arguments[0] not in ("-d", "-e", "-f"):
         return Ended(errors=b"test: only -d, -e and -f PATH are understood here\n", code=2)
     option, path = arguments
-    is_file = path in shell.files
-    is_directory = any(file.startswith(path.rstrip("/") + "/") for file in shell.files) or not path.strip("/")
+    is_file = path in shell.inside.files
+    is_directory = any(file.startswith(path.rstrip("/") + "/") for file in shell.inside.files) or not path.strip("/")
     return Ended(code=0 if (is_file and option != "-d") or (is_directory and option != "-f") else 1)
-
-
-def _tar(shell: Shell, arguments: Sequence[str], stdin: bytes) -> Ended:
-    """Runs `tar` as `kubectl cp` asks for it: an archive goes to the output, or comes from the input."""
-    options, directory, paths, rest = "", "/", list[str](), list(arguments)
-    while rest:
-        word = rest.pop(0)
-        if word.startswith("--"):
-            continue
-        if options and not (word.startswith("-") and len(word) > 1):
-            paths.append(word)
-            continue
-        options += word.lstrip("-")
-        if word.endswith("C") and rest:
-            directory = rest.pop(0)
-        elif word.endswith("f") and rest and rest.pop(0) != "-":
-            return Ended(errors=b"tar: only the archive - is understood here\n", code=2)
-    try:
-        if "c" in options:
-            return Ended(packed(shell.files, paths))
-        if "x" in options:
-            return _keep(shell, unpacked(stdin, directory))
-    except ArchiveProblem as problem:
-        return Ended(errors=f"tar: {problem}\n".encode(), code=2)
-    return Ended(errors=b"tar: only c and x are understood here\n", code=2)
-
-
-def _keep(shell: Shell, files: Mapping[str, bytes]) -> Ended:
-    """Writes files into the container, all of them or none."""
-    mounted = next((path for path in files if path in shell.inside.files), None)
-    if mounted is not None:
-        raise ArchiveProblem(f"{mounted}: Read-only file system")
-    if sum(map(len, {**shell.written, **files}.values())) > MOST_BYTES:
-        raise ArchiveProblem(f"No space left on device: a simulated container keeps {MOST_BYTES} bytes")
-    shell.written.update(files)
-    return Ended()
 
 
 _Program = Callable[[Shell, Sequence[str], bytes], Ended]
@@ -239,5 +196,4 @@ _PROGRAMS: Mapping[str, _Program] = {
     "false": lambda shell, arguments, stdin: Ended(code=1),
     "exit": _exit,
     "test": _test,
-    "tar": _tar,
 }
