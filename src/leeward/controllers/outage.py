@@ -7,7 +7,7 @@ finds that the control plane was restored: what it has seen before that is not s
 cluster or binding, and nobody waits for it.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kubeapi.diff import status_patch
 from leeward.api.cluster import Cluster
 from leeward.api.names import SYSTEM_NAMESPACE, execution_space, work_name
-from leeward.api.outage import ClusterOutage, OutagePhase
+from leeward.api.outage import ClusterOutage, OutageApplication, OutagePhase, OutageStatus
 from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, WORKS
 from leeward.api.work import Binding, Work, is_application
 from leeward.client import AlreadyExists, Conflict, NotFound
@@ -42,6 +42,10 @@ each look costs as much as there are applications, and there are the more looks,
 MOST_OUTAGES = 100
 """Most outages that are over; the oldest are deleted beyond."""
 
+Trace = Callable[[str, OutageStatus, OutageApplication, Mapping[str, datetime]], None]
+"""Writer of an eviction as a trace. Its arguments: the lost cluster, its outage, the application, and the instants at
+which target clusters have applied their Works."""
+
 
 @dataclass(slots=True)
 class _Followed:
@@ -55,12 +59,21 @@ class _Followed:
 
 
 class OutageController:
-    def __init__(self, plane: ControlPlane, brake: BrakeView, heartbeat: HeartbeatView, *, evicts: bool) -> None:
-        """`evicts`: clusters that are lost are evicted from."""
+    def __init__(
+        self,
+        plane: ControlPlane,
+        brake: BrakeView,
+        heartbeat: HeartbeatView,
+        *,
+        evicts: bool,
+        traces: bool = False,
+    ) -> None:
+        """`evicts`: clusters that are lost are evicted from. `traces`: each eviction is sent as a trace."""
         self._plane = plane
         self._brake = brake
         self._heartbeat = heartbeat
         self._evicts = evicts
+        self._trace = _trace_writer() if traces else None
         self._clusters = plane.informers.of(CLUSTERS)
         self._outages = plane.informers.of(OUTAGES)
         self._works = plane.informers.of(WORKS)
@@ -97,9 +110,19 @@ class OutageController:
         before = followed.record
         followed.record = fold(before, self._observe(followed, cluster))
         self._note(name, before.applications.keys(), followed.record.applications.keys())
-        for seconds in newly_recovered(before, followed.record):
-            self._plane.metrics.outages.recovered(seconds)
+        for application in newly_recovered(before, followed.record):
+            self._recovered(followed.record, application)
         return await self._write_when_due(name, followed)
+
+    def _recovered(self, record: OutageRecord, application: OutageApplication) -> None:
+        self._plane.metrics.outages.recovered(application.recovery_seconds or 0)
+        if self._trace is not None:
+            work = work_name(application.kind, application.name, application.namespace)
+            found = {target: self._work_in(work, target) for target in application.to}
+            applied = {target: each.applied for target, each in found.items() if each is not None}
+            instants = {target: each.last_transition_time for target, each in applied.items() if each is not None}
+            known = {target: at for target, at in instants.items() if at is not None}
+            self._trace(record.spec.cluster, record.status, application, known)
 
     async def _seen_anew(self, name: str, cluster: Cluster | None) -> Cluster | None:
         """The Cluster, read once more where it is Ready and an outage of it is open: whoever has begun that may have
@@ -277,6 +300,12 @@ class OutageController:
     def _look_soon(self, cluster: str, followed: _Followed) -> None:
         settle = settle_time(len(followed.record.applications))
         self._controller.queue.add_at(cluster, self._plane.clock.now() + settle)
+
+
+def _trace_writer() -> Trace:
+    from leeward.runtime.eviction_traces import EvictionTraces
+
+    return EvictionTraces().write
 
 
 def settle_time(applications: int) -> timedelta:

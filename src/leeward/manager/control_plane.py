@@ -136,7 +136,8 @@ class ControllerManager:
         plane, settings = self._plane, self._settings
         yield "cluster", self._make_cluster
         yield "brake", lambda: [BrakeController(plane, self._brake, self._heartbeat)]
-        yield "outage", lambda: [OutageController(plane, self._brake, self._heartbeat, evicts=settings.evicts_by_taint)]
+        evicts, traces = settings.evicts_by_taint, settings.trace_evictions
+        yield "outage", lambda: [OutageController(plane, self._brake, self._heartbeat, evicts=evicts, traces=traces)]
         yield RESILIENCE, self._make_resilience
         yield "workloadRebalancer", lambda: [WorkloadRebalancerController(plane)]
         skipped = NamespaceSyncSettings(settings.skipped.namespaces)

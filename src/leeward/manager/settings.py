@@ -111,6 +111,8 @@ class ManagerSettings:
     storage: StorageSettings = field(default_factory=StorageSettings)
     admit_rendered: bool = False
     """The control plane is asked whether it lets rendered objects in."""
+    trace_evictions: bool = False
+    """Evictions are written as traces of OpenTelemetry."""
     scheduler_name: str = "default-scheduler"
     on_decision: Callable[[Snapshot, Decision], None] | None = None
     """Function that is given each decision of the scheduler before it is written, while the fleet is as it was for

@@ -1,5 +1,6 @@
 """The table of flags: it has Karmada's, its defaults are those of the settings, and its document says the same."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,14 @@ def test_karmada_exact_sets_all_switches_and_each_can_still_be_set_by_itself() -
 def test_a_bad_value_names_the_flag_and_the_way_out(flags: dict[str, str], problem: str) -> None:
     with pytest.raises(FlagProblem, match=problem):
         settings_of("serve", flags)
+
+
+def test_traces_need_an_optional_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settings_of("serve", {"trace-evictions": "true"}).manager.trace_evictions
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
+    with pytest.raises(FlagProblem, match=r"--trace-evictions: .* run: pip install 'leeward\[tracing\]'"):
+        settings_of("serve", {"trace-evictions": "true"})
+    assert not settings_of("serve", {"trace-evictions": "false"}).manager.trace_evictions
 
 
 def test_the_halves_run_beside_a_scheduler_that_only_places() -> None:

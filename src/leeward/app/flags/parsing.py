@@ -1,6 +1,7 @@
 """Texts of flags as values. Every function raises ValueError with the fault and the way out."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -47,6 +48,18 @@ def parse_boolean(text: str) -> bool:
     if value is None:
         raise ValueError(f"{text!r} is neither true nor false")
     return value
+
+
+def parse_tracing(text: str) -> bool:
+    """Boolean that asks for an optional library. Raises: ValueError where that is not installed."""
+    wanted = parse_boolean(text)
+    try:
+        is_there = not wanted or find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:
+        is_there = False
+    if not is_there:
+        raise ValueError("OpenTelemetry is not installed; run: pip install 'leeward[tracing]'")
+    return wanted
 
 
 def parse_count(text: str) -> int:

@@ -32,6 +32,7 @@ from leeward.app.flags.parsing import (
     parse_shard,
     parse_skipped_apis,
     parse_toleration,
+    parse_tracing,
 )
 
 Component = Literal["controller-manager", "scheduler", "serve", "agent", "up", "descheduler", "scheduler-estimator"]
@@ -197,6 +198,8 @@ FLAGS: tuple[Flag, ...] = (
          "Namespaces that are never propagated: regular expressions of whole names, with commas between."),
     Flag("admit-rendered-objects", _MANAGER, "false", parse_boolean, "manager.admit_rendered",
          "true: ask the control plane's admission about what overrides make of templates; see security.md.", ours=True),
+    Flag("trace-evictions", _MANAGER, "false", parse_tracing, "manager.trace_evictions",
+         "true: send a trace of each eviction by OpenTelemetry (leeward[tracing]); see observability.md.", ours=True),
     Flag("scheduler-name", _SCHEDULING, "default-scheduler", parse_name, "manager.scheduler_name",
          "Which bindings are placed: those that ask for this scheduler."),
     Flag("scheduler-estimator-timeout", _SCHEDULING | _DESCHEDULER, "3s", parse_positive_duration,

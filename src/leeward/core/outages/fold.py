@@ -12,7 +12,15 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.outage import RUNNING, MoveState, OutagePhase, OutageStatus, OutageStep, StepKind
+from leeward.api.outage import (
+    RUNNING,
+    MoveState,
+    OutageApplication,
+    OutagePhase,
+    OutageStatus,
+    OutageStep,
+    StepKind,
+)
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
 from leeward.core.cluster_health.outage import not_seen_since
@@ -34,10 +42,10 @@ def fold(record: OutageRecord, seen: OutageObservation) -> OutageRecord:
     return replace(record, status=with_point(record.status, point_of(record, seen.now)))
 
 
-def newly_recovered(before: OutageRecord, after: OutageRecord) -> list[int]:
-    """Seconds of each application whose recovery the second record tells and the first one does not."""
+def newly_recovered(before: OutageRecord, after: OutageRecord) -> list[OutageApplication]:
+    """Applications whose recovery the second record tells and the first one does not."""
     return [
-        application.recovery_seconds
+        application
         for key, application in after.applications.items()
         if application.recovery_seconds is not None
         and application.healthy_at != (before.applications[key].healthy_at if key in before.applications else None)

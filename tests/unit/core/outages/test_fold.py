@@ -190,4 +190,4 @@ def test_who_takes_over_waits_with_the_end_until_all_were_looked_at() -> None:
 def test_what_is_new_and_well_elsewhere_has_recovered() -> None:
     before = begun()
     after = look(before, 650, DEAD, gone(is_replaced=True), gone("other", is_replaced=True))
-    assert newly_recovered(before, after) == [650, 650]
+    assert [each.recovery_seconds for each in newly_recovered(before, after)] == [650, 650]

@@ -87,7 +87,7 @@ def test_what_has_no_place_has_not_moved() -> None:
 def test_an_application_recovers_once_and_stays_moved() -> None:
     before = look(begin(lost()), 640, lost(NO_EXECUTE), gone())
     after = look(before, 650, lost(NO_EXECUTE), gone(is_replaced=True))
-    assert newly_recovered(before, after) == [650]
+    assert [each.recovery_seconds for each in newly_recovered(before, after)] == [650]
     again = look(after, 660, lost(NO_EXECUTE), gone(is_replaced=False))
     assert (newly_recovered(after, again), again.status.recovery.count) == ([], 1)
     assert states(again) == {"applications": 1, "moved": 1}
