@@ -7,6 +7,8 @@ import pytest
 from msgspec import structs
 
 from kubeapi.meta import Manifest
+from leeward.answers.explanation import Explanation
+from leeward.answers.subjects import asked_of, explain_in
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     work_name,
@@ -20,12 +22,15 @@ from leeward.api.rollout import (
     ROLLOUT_STATE_ANNOTATION,
     ROLLOUT_UNDONE_ANNOTATION,
 )
+from leeward.cli.explain_text import explanation_lines
 from leeward.client import NotFound, Unreachable
 from leeward.core.rollout.revision import pack, revision_of
 from leeward.core.rollout.state import RolloutState, render_state, state_of
 from leeward.operations import OperationFailed
 from leeward.operations.rollout import pause_rollout, read_rollout, resume_rollout, undo_rollout
+from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
+from tests.world.pictures import picture
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_overrides import OVERRIDES, overriding
 from tests.world.test_restarts import restart
@@ -497,3 +502,54 @@ def test_a_backup_from_the_middle_of_a_rollout_goes_on_with_it() -> None:
         assert await serving(world) == dict.fromkeys(MEMBERS, 2)
 
     told(story)
+
+
+async def explained(world: World) -> Explanation:
+    answer = explain_in(await picture(world), asked_of("deploy/web", "default"))
+    assert isinstance(answer, Explanation)
+    return answer
+
+
+def test_explain_says_why_a_cluster_keeps_the_old_revision_and_the_next_command() -> None:
+    """Answers at each turn of a bad change: who serves, who waits and why, and the command of a person."""
+
+    async def story(world: World) -> None:
+        await web_runs(world)
+        assert (await explained(world)).rollout is None
+        await change(world, BAD)
+        await world.sleep(60)
+        told = await explained(world)
+        assert told.rollout is not None
+        assert told.rollout.stage == "canary"
+        old, new = told.rollout.proven, told.rollout.target
+        assert [(row.cluster, row.stage, row.revision) for row in told.rollout.clusters] == [
+            ("member1", "canary", new),
+            ("member2", "rest", old),
+            ("member3", "rest", old),
+        ]
+        assert f"has the new revision {new}, and does not serve with it since" in told.rollout.clusters[0].sentence
+        assert told.rollout.clusters[1].sentence == f"keeps the proven revision {old}: its stage comes after canary"
+        assert any(f"revision {new} has failed" in step.sentence and step.at for step in told.next)
+        assert (told.needs_somebody, told.helps) == (False, ())
+        await world.until(lambda: reason(world) == "Failed", 900)
+        await world.sleep(60)
+        told = await explained(world)
+        assert told.needs_somebody
+        assert "is stopped in its rollout (Failed): " in told.headline
+        assert [each.command for each in told.helps] == ["leeward rollout undo deployment/web -n default"]
+        assert any("is stopped in its rollout (Failed)" in each for each in await findings(world))
+        lines = "\n".join(explanation_lines(told))
+        assert "keeps the proven revision" in lines
+        assert "leeward rollout undo deployment/web -n default" in lines
+        await undo_rollout(world.client, PLACES, world.clock.now())
+        await world.sleep(60)
+        told = await explained(world)
+        assert (told.needs_somebody, reason(world)) == (False, "Undone")
+        assert told.rollout is not None
+        assert [each.sentence for each in told.rollout.clusters] == [f"has revision {old}"] * 3
+
+    play(story, MEMBERS)
+
+
+async def findings(world: World) -> list[str]:
+    return [each.sentence for each in (await look_at_fleet(world.client, world.clock)).findings]

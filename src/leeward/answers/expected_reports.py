@@ -57,10 +57,7 @@ def after_arrival(
 
 
 def _grades(
-    cluster: Cluster,
-    summary: ResourceSummary,
-    reserved: Sequence[Reserved],
-    there: Iterable[Mapping[str, Quantity]],
+    cluster: Cluster, summary: ResourceSummary, reserved: Sequence[Reserved], there: Iterable[Mapping[str, Quantity]]
 ) -> tuple[AllocatableModeling, ...]:
     placed = sum(part.replicas for part in reserved)
     counted = sum(modeling.count for modeling in summary.allocatable_modelings)

@@ -17,9 +17,10 @@ from leeward.answers.decisions import Explained, as_written, explained, explaine
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.next_steps import NextStep, next_steps
 from leeward.answers.room_arithmetic import RoomRow, room_rows
-from leeward.answers.what_helps import Help, by_sum_words, what_helps
+from leeward.answers.what_helps import Help, by_sum_words, rollout_helps, rollout_of, what_helps
 from leeward.api.meta import find_condition
 from leeward.api.names import REPLACEMENT_HELD_CONDITION
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
@@ -33,7 +34,8 @@ from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.trace import DivisionTrace, TermTrace
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import HOLDS, Hold
-from leeward.operations.hindrances import hindrances_of
+from leeward.operations.hindrances import hindrances_of, stopped_rollout
+from leeward.operations.rollout_view import RolloutView
 from leeward.operations.sentences import counted, moment
 
 
@@ -102,6 +104,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     reasons_at: datetime | None
     settings_told: bool
     unseen: tuple[str, ...] = ()
+    rollout: RolloutView | None = None
 
     @property
     def needs_somebody(self) -> bool:
@@ -111,19 +114,18 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
 def explain_binding(state: FleetState, key: BindingName) -> Explanation:
     """Raises: KeyError where the picture has no such binding."""
     binding, fleet = state.bindings[key], fleet_of(state)
-    snapshot = snapshot_of(state, key, fleet)
+    snapshot, rollout = snapshot_of(state, key, fleet), rollout_of(state, key)
     asked = as_written(snapshot, explained(snapshot))
     decision, report = asked.decision, foreseen(state, key, asked.decision)
     if asked.asked_anew:
         asked = explained_then(state, key, decision, report) or asked
-    term = asked.trace.terms[-1] if asked.trace.terms else TermTrace()
+    term = next(reversed(asked.trace.terms), TermTrace())
     rooms = {name: candidate.room for name, candidate in term.candidates.items()}
-    placement = binding.spec.placement
-    decides_by_room = placement is not None and room_decides(placement) and binding.spec.is_workload
-    room = room_rows(binding.spec, fleet, rooms) if decides_by_room else []
+    placed = binding.spec.placement if binding.spec.is_workload else None
+    room = room_rows(binding.spec, fleet, rooms) if placed is not None and room_decides(placed) else []
     where, verdicts = copies_of(state, key), verdicts_of(snapshot, term)
     how = _state_of(binding, decision, bool(report and report.outlooks))
-    if how is ApplicationState.WELL and where and not _is_scaled_to_none(binding) and not any(c.ready for c in where):
+    if how is ApplicationState.WELL and where and not (_is_scaled_to_none(binding) or any(c.ready for c in where)):
         how = ApplicationState.NOT_SERVING
     return Explanation(
         control_plane=state.control_plane,
@@ -140,13 +142,14 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
         verdicts=verdicts,
         room=room,
         divisions=[_division(each) for each in term.divisions],
-        next=next_steps(state, key, decision, report),
-        helps=what_helps(state, key, decision, room),
+        next=next_steps(state, key, decision, report, rollout),
+        helps=(*what_helps(state, key, decision, room), *rollout_helps(rollout)),
         decides={target.name: target.replicas for target in decision.clusters},
         asked_anew=asked.asked_anew,
         reasons_at=asked.at,
         settings_told=state.settings.told,
         unseen=state.recorded.unseen,
+        rollout=rollout,
     )
 
 
@@ -165,6 +168,8 @@ def _state_of(binding: Binding, decision: Decision, has_outage: bool) -> Applica
         return ApplicationState.OUTAGE
     if decision.evicted or binding.spec.graceful_eviction_tasks or decision.clusters != binding.spec.clusters:
         return ApplicationState.MOVING
+    if stopped_rollout(binding) is not None:
+        return ApplicationState.HINDERED
     if hold is Hold.WAITING:
         return ApplicationState.WAITING
     return ApplicationState.KEPT if hold is Hold.KEPT else ApplicationState.WELL
@@ -185,7 +190,8 @@ def _headline(
         return f"{has}: {quota_cause(decision.quota_refusal)}"
     if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
         return f"Not placed: {decision.result.cause or decision.result.message}"
-    for hindrance in hindrances_of(binding) if how is ApplicationState.HINDERED else ():
+    hindrance = next(filter(None, (*hindrances_of(binding), stopped_rollout(binding))), None)
+    if how is ApplicationState.HINDERED and hindrance is not None:
         return f"It {hindrance.what} ({hindrance.reason}): {hindrance.message}"
     if how is ApplicationState.OUTAGE:
         return f"{', '.join(_outages(state, binding))}; {serves}"
@@ -253,6 +259,9 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
         yield f"{asked.result.told.rstrip('.')}."
     for hindrance in hindrances_of(binding):
         yield f"{hindrance.message.rstrip('.')} ({hindrance.reason})."
+    rollout = find_condition(binding.status.conditions, ROLLOUT_CONDITION)
+    if rollout is not None and rollout.status == "True":
+        yield f"{rollout.message.rstrip('.')} ({rollout.reason})."
 
 
 def _claims(state: FleetState, binding: Binding, term: TermTrace | None) -> Iterator[str]:

@@ -15,6 +15,7 @@ from leeward.core.cluster_health.pending_condition import doubt_in, is_failing, 
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Unplaceable
+from leeward.operations.rollout_view import RolloutView
 
 
 class NextStep(msgspec.Struct, frozen=True, rename="camel"):
@@ -25,10 +26,16 @@ class NextStep(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def next_steps(
-    state: FleetState, key: BindingName, decision: Decision, report: OutageReport | None
+    state: FleetState,
+    key: BindingName,
+    decision: Decision,
+    report: OutageReport | None,
+    rollout: RolloutView | None = None,
 ) -> tuple[NextStep, ...]:
     """Steps in the order of their instants; those without one come last."""
     steps = [*_of_clusters(state, key), *_of_decision(state, key, decision), *_of_outages(report, decision)]
+    if rollout is not None and rollout.next:
+        steps.append(NextStep(rollout.next_at, rollout.next))
     wake_at, told = decision.wake_at, {step.at for step in steps}
     if wake_at is not None and wake_at not in told and not decision.evicted and not _is_retried(decision):
         steps.append(NextStep(wake_at, "it is decided again"))

@@ -107,11 +107,7 @@ def _placed(application: Application, named: Sequence[str]) -> Binding:
     count, requirements = replicas_of(application.template)
     binding: Binding = application.binding or ResourceBinding(
         metadata=ObjectMeta(name=binding_name(of.kind, of.name), namespace=of.namespace),
-        spec=ResourceBindingSpec(
-            of,
-            replicas=count,
-            replica_requirements=requirements,
-        ),
+        spec=ResourceBindingSpec(of, replicas=count, replica_requirements=requirements),
     )
     spec = binding.spec
     wanted = named or (() if application.binding is not None else sorted(application.clusters))

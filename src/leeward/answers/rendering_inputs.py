@@ -33,8 +33,7 @@ from leeward.runtime.discovery import Discovery, UnknownKind
 T = TypeVar("T")
 PAGE = 500
 _TYPES: Mapping[
-    tuple[str, str],
-    type[Cluster | OverridePolicy | ClusterOverridePolicy | ResourceBinding | ClusterResourceBinding],
+    tuple[str, str], type[Cluster | OverridePolicy | ClusterOverridePolicy | ResourceBinding | ClusterResourceBinding]
 ] = {
     ("cluster.karmada.io", "Cluster"): Cluster,
     ("policy.karmada.io", "OverridePolicy"): OverridePolicy,

@@ -35,6 +35,7 @@ from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision, decide
 from leeward.core.scheduling import Unplaceable
 from leeward.operations.findings import explain_command
+from leeward.operations.rollout_view import RolloutView, rollout_view
 from leeward.operations.sentences import counted
 
 MOST_CORDONS = 2
@@ -78,6 +79,18 @@ def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: l
         *tried.first_of(asking_less(binding, {row.resource for row in rooms})),
     )
     return (*helps, *_more_room(binding.spec, rooms), *_returns(state, binding, decision))
+
+
+def rollout_of(state: FleetState, key: BindingName) -> RolloutView | None:
+    """Rollout of an application, while not all of its clusters are to have the revision that is asked for."""
+    view = rollout_view(state.bindings[key], state.works_of(key), state.clusters, state.as_of)
+    return view if view is not None and view.under_way else None
+
+
+def rollout_helps(view: RolloutView | None) -> Iterator[Help]:
+    """The command of a person that the rollout waits for."""
+    if view is not None and view.command:
+        yield Help(f"`leeward rollout {view.command.split()[2]}`", view.gain, view.command)
 
 
 def more_by_sum(state: FleetState, key: BindingName, decision: Decision) -> int:

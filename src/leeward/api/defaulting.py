@@ -242,9 +242,7 @@ _Default = Callable[[Manifest, DefaultingSettings, Manifest | None], Manifest]
 _DEFAULTS: dict[tuple[str, str], _Default] = {
     ("cluster.karmada.io", "Cluster"): _default_cluster,
     ("policy.karmada.io", "PropagationPolicy"): partial(
-        _default_policy,
-        id_label=names.POLICY_ID_LABEL,
-        finalizer=names.PROPAGATION_POLICY_CONTROLLER_FINALIZER,
+        _default_policy, id_label=names.POLICY_ID_LABEL, finalizer=names.PROPAGATION_POLICY_CONTROLLER_FINALIZER
     ),
     ("policy.karmada.io", "ClusterPropagationPolicy"): partial(
         _default_policy,

@@ -29,12 +29,7 @@ RESOURCE_BINDINGS = Resource(
     "work.karmada.io", "v1alpha2", "resourcebindings", "ResourceBinding", True, ResourceBinding
 )
 CLUSTER_RESOURCE_BINDINGS = Resource(
-    "work.karmada.io",
-    "v1alpha2",
-    "clusterresourcebindings",
-    "ClusterResourceBinding",
-    False,
-    ClusterResourceBinding,
+    "work.karmada.io", "v1alpha2", "clusterresourcebindings", "ClusterResourceBinding", False, ClusterResourceBinding
 )
 WORKS = Resource("work.karmada.io", "v1alpha1", "works", "Work", True, Work)
 OVERRIDE_POLICIES = Resource(

@@ -118,11 +118,7 @@ CUSTOM_KINDS: tuple[CustomKind, ...] = (
     CustomKind(
         resource.RESOURCE_INTERPRETER_CUSTOMIZATIONS,
         "ric",
-        (
-            Column("TARGET-API-VERSION", ".spec.target.apiVersion"),
-            Column("TARGET-KIND", ".spec.target.kind"),
-            _AGE,
-        ),
+        (Column("TARGET-API-VERSION", ".spec.target.apiVersion"), Column("TARGET-KIND", ".spec.target.kind"), _AGE),
     ),
     CustomKind(resource.RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS),
     CustomKind(resource.OUTAGES, "outg", _OUTAGE_COLUMNS, in_category=False, status_apart=False),

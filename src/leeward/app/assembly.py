@@ -44,13 +44,7 @@ class Assembly:
         self._metrics = metrics
 
     def make(
-        self,
-        name: str,
-        led: Led[str],
-        choice: Choice,
-        share: WorkShare,
-        supervisor: Supervisor,
-        ends: AsyncExitStack,
+        self, name: str, led: Led[str], choice: Choice, share: WorkShare, supervisor: Supervisor, ends: AsyncExitStack
     ) -> ControllerManager:
         """Makes those controllers of `choice` that are of the share. `led` are the leases by name."""
         client = Client(paced(fenced(self._transport, led), self._pace), name)

@@ -41,9 +41,7 @@ def operator_options(command: F) -> F:
 
 def _options(command: F, default: str) -> F:
     command = click.option(
-        "--kubeconfig",
-        type=InputFile(),
-        help=f"Kubeconfig of the control plane.  [default: {default}]",
+        "--kubeconfig", type=InputFile(), help=f"Kubeconfig of the control plane.  [default: {default}]"
     )(command)
     return click.option(
         "--context",

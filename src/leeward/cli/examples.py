@@ -33,10 +33,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "drain": ("leeward drain member1", "leeward drain member1 --budget 5", "leeward drain member1 --undo"),
     "cordon": ("leeward cordon member1",),
     "uncordon": ("leeward uncordon member1",),
-    "taint": (
-        "leeward taint member1 maintenance=true:NoSchedule",
-        "leeward taint member1 maintenance:NoSchedule-",
-    ),
+    "taint": ("leeward taint member1 maintenance=true:NoSchedule", "leeward taint member1 maintenance:NoSchedule-"),
     "confirm": ("leeward confirm member1",),
     "brake": ("leeward brake status", "leeward brake release"),
     "brake status": ("leeward brake status",),

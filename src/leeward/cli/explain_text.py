@@ -25,6 +25,7 @@ from leeward.cli.text_lines import (
     table,
     title,
 )
+from leeward.operations.rollout_view import RolloutView
 from leeward.operations.sentences import counted, full_moment, moment, span
 
 MARKS = {
@@ -54,11 +55,19 @@ def explanation_lines(told: Explanation) -> Iterator[str]:
     if told.room:
         yield from section("ROOM")
         yield from table(*_room(told.room))
+    if told.rollout is not None:
+        yield from section("ROLLOUT", f"revision {told.rollout.target}")
+        yield from rollout_lines(told.rollout)
     yield from _next(told.next, told.as_of, told.settings_told)
     if told.helps:
         yield from section("WHAT WOULD HELP")
         yield from help_lines(told.helps)
     yield from _unseen(told.unseen)
+
+
+def rollout_lines(view: RolloutView) -> Iterator[str]:
+    """Lines of each cluster: its stage, its revision, and why it has no other one."""
+    yield from table(("CLUSTER", "STAGE", "WHAT"), [(row.cluster, row.stage, row.sentence) for row in view.clusters])
 
 
 def help_lines(helps: Sequence[Help]) -> Iterator[str]:

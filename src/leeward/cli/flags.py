@@ -66,12 +66,7 @@ def _option(flag: Flag, default: str) -> Callable[[F], F]:
         keywords |= {"is_flag": False, "flag_value": "true"}
     if flag.is_list:
         keywords = {"multiple": True, "metavar": "VALUE", "callback": _collect_list(flag)}
-    return click.option(
-        f"--{flag.name}",
-        expose_value=False,
-        help=_help(flag, default),
-        **keywords,
-    )
+    return click.option(f"--{flag.name}", expose_value=False, help=_help(flag, default), **keywords)
 
 
 def list_option(name: str, **keywords: Any) -> Callable[[F], F]:

@@ -12,10 +12,7 @@ from leeward.cli.output import say, say_next
 @click.command()
 @click.argument("name")
 @click.option(
-    "--cluster-kubeconfig",
-    required=True,
-    type=InputFile(exists=True),
-    help="Kubeconfig of the cluster that joins.",
+    "--cluster-kubeconfig", required=True, type=InputFile(exists=True), help="Kubeconfig of the cluster that joins."
 )
 @click.option("--cluster-context", default="", help="Context in that kubeconfig.  [default: the current one]")
 @click.option("--cluster-provider", default="", help="Who runs the cluster, for spread constraints.")

@@ -73,10 +73,7 @@ def picture_options(command: F) -> F:
 def source_options(command: F) -> F:
     """Adds `--from`, `--kubeconfig` and `--context`, which name the source of answers."""
     return click.option(
-        "--from",
-        "file",
-        type=InputFile(),
-        help="Ask a file of `leeward snapshot` instead of a control plane.",
+        "--from", "file", type=InputFile(), help="Ask a file of `leeward snapshot` instead of a control plane."
     )(operator_options(command))
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from kubeapi.loop.clock import SystemClock
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
-from leeward.cli.tables import printable, render_table
+from leeward.cli.tables import printable
 from leeward.cli.verbs import VerbGroup
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ class _Asked:
 
     def carry_out(self, operation: "Callable[[Client, Sequence[BindingPlace], datetime], Awaitable[T]]") -> T:
         """Raises: FleetError."""
-        from kubeapi.loop.clock import SystemClock
         from leeward.answers.subjects import asked_of
         from leeward.operations import OperationFailed
 
@@ -81,8 +81,11 @@ def status(asked: _Asked) -> None:
     """Say which cluster has which revision, and why the others do not have the new one."""
     from leeward.operations.rollout import read_rollout
 
-    for line in _lines(asked.carry_out(read_rollout)):
+    reading = asked.carry_out(read_rollout)
+    for line in _lines(reading):
         say(line)
+    if reading.view.command:
+        say_next(f"{reading.view.command}: {reading.view.gain}")
 
 
 @_verb
@@ -110,17 +113,14 @@ def undo(asked: _Asked) -> None:
 
 
 def _lines(reading: "RolloutReading") -> Iterator[str]:
-    from kubeapi.meta import format_time
-    from leeward.core.rollout.revision import short
+    from leeward.cli.explain_text import rollout_lines, when
+    from leeward.cli.text_lines import paragraph
 
-    yield f"{printable(reading.name)}: {printable(reading.condition.reason)}"
-    yield f"  {printable(reading.condition.message)}"
+    view, now = reading.view, SystemClock().now()
+    yield f"{printable(reading.name)}: {printable(view.reason)}"
+    yield from paragraph(view.message, later="  ")
     yield ""
-    rows = list[Sequence[str]]()
-    for cluster, revision in reading.revisions.items():
-        found, state = reading.progress(cluster), reading.state
-        is_new = state.is_under_way and revision == state.target
-        what = "new" if is_new else "proven" if revision == state.proven else ""
-        since = f"{found.sight} since {format_time(found.since)}" if found is not None else ""
-        rows.append((printable(cluster), short(printable(revision)) or "unknown", what, since))
-    yield render_table(("CLUSTER", "REVISION", "", "COPY"), rows)
+    yield from rollout_lines(view)
+    if view.next:
+        yield ""
+        yield from paragraph(f"{when(view.next_at, now)}: {view.next}", later="  ")

@@ -46,11 +46,7 @@ def common_options() -> list[click.Parameter]:
             help=f"Where the fleet is kept.  [default: ${DATA_DIR_VARIABLE}, or {DEFAULT_DATA_DIR}]",
         ),
         click.Option(
-            ["--debug"],
-            is_flag=True,
-            expose_value=False,
-            callback=_take_debug,
-            help="Show where an error comes from.",
+            ["--debug"], is_flag=True, expose_value=False, callback=_take_debug, help="Show where an error comes from."
         ),
     ]
 

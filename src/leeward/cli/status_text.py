@@ -61,9 +61,7 @@ class Report:
         found = with_components(seen, components, told)
         return [
             msgspec.structs.replace(
-                finding,
-                details=tuple(map(quoted_for_same_fleet, finding.details)),
-                next=for_same_fleet(finding.next),
+                finding, details=tuple(map(quoted_for_same_fleet, finding.details)), next=for_same_fleet(finding.next)
             )
             for finding in found
         ]

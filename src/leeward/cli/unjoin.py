@@ -46,8 +46,7 @@ def unjoin(
         hub = carry_out(hub_that_leaves(asked, member, name), asked, member)
     client = client_of(connection_from(kubeconfig, context))
     carry_out(
-        unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=say_line, mode="Push"),
-        client,
+        unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=say_line, mode="Push"), client
     )
     if cluster_kubeconfig is not None:
         member = client_of(connection_from(cluster_kubeconfig, cluster_context))

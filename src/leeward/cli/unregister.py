@@ -20,7 +20,6 @@ def unregister(name: str, wait: float, kubeconfig: Path | None, context: str) ->
 
     client = client_of(connection_from(kubeconfig, context))
     carry_out(
-        unjoin_cluster(client, name, SystemClock(), force=False, wait_seconds=wait, tell=say_line, mode="Pull"),
-        client,
+        unjoin_cluster(client, name, SystemClock(), force=False, wait_seconds=wait, tell=say_line, mode="Pull"), client
     )
     say(f"cluster {name} has left")

@@ -49,10 +49,7 @@ def https_url(_context: click.Context, _option: click.Parameter, url: str) -> st
     help="As given to the controller manager.",
 )
 @list_option("--allowed-member-addresses", help="Networks that members and webhooks may be in although refused.")
-@list_option(
-    "--feature-gates",
-    help="As given to the controller manager, for quotas and warnings.",
-)
+@list_option("--feature-gates", help="As given to the controller manager, for quotas and warnings.")
 @kubeconfig_option
 @context_option
 @webhook_left_out_flags

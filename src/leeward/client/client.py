@@ -62,10 +62,7 @@ class Client:
     ) -> Page[T]:
         """One page; all of it when `limit` is 0. Raises: Expired when the page's revision is gone."""
         query = _query(
-            labelSelector=label_selector,
-            fieldSelector=field_selector,
-            limit=limit,
-            **{"continue": continue_token},
+            labelSelector=label_selector, fieldSelector=field_selector, limit=limit, **{"continue": continue_token}
         )
         body = await self._request("GET", _path_of(resource, namespace), query)
         return await read_beside(partial(page_of, resource), body)

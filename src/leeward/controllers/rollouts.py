@@ -29,7 +29,7 @@ from leeward.controllers.removal_holds import RemovalHolds
 from leeward.core.execution.works import wanted_replicas
 from leeward.core.overrides.override_rule import Rules
 from leeward.core.rollout.revision import Revision, believed, generation_of, pack, revision_mark, revision_of
-from leeward.core.rollout.rollout_decision import Reason, RolloutDecision, Standing
+from leeward.core.rollout.rollout_decision import Reason, RolloutDecision, Standing, remembered
 from leeward.core.rollout.staged_revisions import decide_rollout, undecided
 from leeward.core.rollout.standings import standings_of
 from leeward.core.rollout.state import RolloutState, render_state, state_of, wishes_of
@@ -153,7 +153,7 @@ class Rollouts:
         standings: Mapping[str, Standing],
     ) -> None:
         """Writes what is to be remembered: the state, and the contents of revisions that are needed or in use."""
-        state, annotations = decision.state, binding.metadata.annotations
+        state, annotations = remembered(decision, self._plane.clock.now()), binding.metadata.annotations
         names = dict.fromkeys((state.proven, state.target, state.previous))
         names |= dict.fromkeys(each.revision for each in standings.values() if each.revision)
         wanted = {

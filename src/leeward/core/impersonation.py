@@ -71,11 +71,7 @@ def users_of_proxy(
 
 def impersonation_rules(subjects: Impersonated) -> list[Manifest]:
     """The rules of the impersonator's ClusterRole. Raises: ValueError for more than a role can name."""
-    kinds = (
-        ("users", subjects.users),
-        ("groups", subjects.groups),
-        ("serviceaccounts", subjects.service_accounts),
-    )
+    kinds = (("users", subjects.users), ("groups", subjects.groups), ("serviceaccounts", subjects.service_accounts))
     for plural, names in kinds:
         if len(names) > MOST_NAMES:
             raise ValueError(

@@ -62,11 +62,7 @@ class SigningIn:
     def routes(self) -> list[web.RouteDef]:
         path = "/api/session"
         ending = self._context.signed_in(self._sign_out)
-        return [
-            web.get(path, self._look),
-            web.post(path, self._sign_in),
-            web.delete(path, ending),
-        ]
+        return [web.get(path, self._look), web.post(path, self._sign_in), web.delete(path, ending)]
 
     async def _look(self, request: web.Request) -> web.StreamResponse:
         session = self._context.session_of(request)

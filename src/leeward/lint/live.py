@@ -73,6 +73,5 @@ async def _all(client: Client, resource: Resource[Manifest]) -> Iterable[Manifes
 
 def _object(manifest: Manifest, api_version: str, kind: str) -> LintObject:
     return LintObject(
-        {**manifest, "apiVersion": api_version, "kind": kind},
-        has_contents=(api_version, kind) not in WITHOUT_CONTENTS,
+        {**manifest, "apiVersion": api_version, "kind": kind}, has_contents=(api_version, kind) not in WITHOUT_CONTENTS
     )

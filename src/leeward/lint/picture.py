@@ -200,10 +200,7 @@ def objects_of(state: FleetState) -> list[LintObject]:
     policies = [_policy_object(each, "PropagationPolicy") for each in state.recorded.policies]
     policies += [_policy_object(each, "ClusterPropagationPolicy") for each in state.recorded.cluster_policies]
     manifests = [template.as_manifest() for template in state.recorded.templates]
-    return [
-        *(LintObject(each) for each in policies),
-        *(LintObject(each, has_contents=False) for each in manifests),
-    ]
+    return [*(LintObject(each) for each in policies), *(LintObject(each, has_contents=False) for each in manifests)]
 
 
 def _policy_object(policy: AnyPropagationPolicy, kind: str) -> Manifest:

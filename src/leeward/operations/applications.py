@@ -24,7 +24,7 @@ from leeward.core.cluster_health.outage import Outcome, departures_in, marks_in
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.operations.clusters import is_application
 from leeward.operations.findings import Hold, hold_of
-from leeward.operations.hindrances import READY_FIELDS, hindrances_of
+from leeward.operations.hindrances import READY_FIELDS, hindrances_of, stopped_rollout
 
 
 class RowState(Enum):
@@ -217,7 +217,12 @@ def _standing(binding: Binding, known: OutageOf | None) -> _Standing:
     for hindrance in hindrances_of(binding):
         said = f"it {hindrance.what}: {hindrance.message}"
         return RowState.HINDERED, hindrance.since, None, "", hindrance.reason, said
-    return _in_an_outage(binding) or _after_an_outage(binding, known)
+    if (outage := _in_an_outage(binding)) is not None:
+        return outage
+    if (stopped := stopped_rollout(binding)) is not None:
+        said = f"it {stopped.what}: {stopped.message}"
+        return RowState.HINDERED, stopped.since, None, "", stopped.reason, said
+    return _after_an_outage(binding, known)
 
 
 def _in_an_outage(binding: Binding) -> _Standing | None:

@@ -27,7 +27,15 @@ from leeward.operations.findings import (
     hold_of,
     needs_somebody,
 )
-from leeward.operations.hindrances import HINDRANCES, Hindrance, hindering, not_applied, not_progressing, serves_nothing
+from leeward.operations.hindrances import (
+    HINDRANCES,
+    Hindrance,
+    hindering,
+    not_applied,
+    not_progressing,
+    serves_nothing,
+    stopped_rollout,
+)
 from leeward.operations.sentences import counted, since
 
 NEWLY_REFUSED = timedelta(seconds=30)
@@ -103,6 +111,8 @@ def hindered(observed: Observed) -> Iterator[Finding]:
     A copy that is not removed was taken out of a cluster: finalizers of others keep it, or the cluster refuses."""
     for kind in (each for each in HINDRANCES if each != REFUSED_CONDITION):
         yield from _grouped(HINDRANCES[kind], _that_say(observed, kind), observed.now)
+    stopped = ((binding, stopped_rollout(binding)) for binding in observed.bindings)
+    yield from _of_hindrances([(binding, hindrance) for binding, hindrance in stopped if hindrance], observed.now)
 
 
 def refused(observed: Observed) -> Iterator[Finding]:

@@ -80,9 +80,13 @@ def needs_somebody(about: str, sentence: str, details: tuple[str, ...] = (), nex
 
 
 def explain_command(binding: Binding) -> str:
+    return command_about(binding, "explain")
+
+
+def command_about(binding: Binding, verb: str) -> str:
     """`leeward explain deployment/web -n payments`"""
     resource = binding.spec.resource
-    return " ".join(("leeward explain", f"{resource.kind.lower()}/{resource.name}", *_in_namespace(resource.namespace)))
+    return " ".join((f"leeward {verb} {resource.kind.lower()}/{resource.name}", *_in_namespace(resource.namespace)))
 
 
 def _in_namespace(namespace: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from leeward.api.names import (
     REPLACEMENT_HELD_CONDITION,
     VOLUMES_HELD_CONDITION,
 )
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.core.cluster_health.outage import marks_in
 from leeward.core.copies.evidence import FULLY_APPLIED
@@ -24,6 +25,7 @@ from leeward.core.execution.held_volumes import HELD
 from leeward.core.interpreter.fields import list_at, text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
+from leeward.core.rollout.rollout_decision import FOR_PEOPLE
 
 HINDRANCES: Mapping[str, str] = {
     REFUSED_CONDITION: "is refused",
@@ -64,6 +66,14 @@ def hindering(binding: Binding, condition_type: str) -> Condition | None:
     found = find_condition(binding.status.conditions, condition_type)
     status = "False" if condition_type == REACHABLE_CONDITION else "True"
     return found if found is not None and found.status == status else None
+
+
+def stopped_rollout(binding: Binding) -> Hindrance | None:
+    """Rollout that goes on when a person does something, and not by itself. What an outage does comes first."""
+    found = hindering(binding, ROLLOUT_CONDITION)
+    if found is None or found.reason not in FOR_PEOPLE:
+        return None
+    return Hindrance("is stopped in its rollout", found.reason, found.message, found.last_transition_time)
 
 
 def not_applied(binding: Binding) -> Hindrance | None:

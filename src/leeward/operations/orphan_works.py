@@ -33,10 +33,7 @@ PAGE_SIZE = 500
 ATTEMPTS = 3
 PAUSE_SECONDS = 0.1
 """Seconds between two of them: until a write that is under way can be read."""
-KINDS = (
-    (RESOURCE_BINDING.resource, BINDING_ID_LABEL),
-    (CLUSTER_RESOURCE_BINDING.resource, CLUSTER_BINDING_ID_LABEL),
-)
+KINDS = ((RESOURCE_BINDING.resource, BINDING_ID_LABEL), (CLUSTER_RESOURCE_BINDING.resource, CLUSTER_BINDING_ID_LABEL))
 """The kinds of bindings, and the label with the permanent id of one: of itself, and of its Works."""
 
 
@@ -96,11 +93,7 @@ async def delete_orphan_work(control_plane: Client, orphan: OrphanWork) -> bool:
             if found is None or found.uid != orphan.uid or await _has_binding(control_plane, found):
                 return False
             await control_plane.delete(
-                WORKS,
-                found.key.name,
-                found.key.namespace,
-                uid=found.uid,
-                resource_version=found.resource_version,
+                WORKS, found.key.name, found.key.namespace, uid=found.uid, resource_version=found.resource_version
             )
         except Conflict:
             if attempt == ATTEMPTS - 1:

@@ -1,6 +1,7 @@
 """Rollouts for operators: how far one is, a pause, an approval, and the way back."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 from msgspec import structs
 
 from kubeapi.resource import Resource
+from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.rollout import (
     ROLLOUT_APPROVED_ANNOTATION,
     ROLLOUT_CONDITION,
@@ -22,10 +24,10 @@ from leeward.api.work import Binding, Work
 from leeward.client import Client, NotFound
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.works import replicas_by_cluster
-from leeward.core.rollout.revision import revisions_of_work
 from leeward.core.rollout.rollout_decision import Reason
-from leeward.core.rollout.state import Progress, RolloutState, render_state, state_of, wishes_of
+from leeward.core.rollout.state import RolloutState, render_state, revisions_of_work, state_of, wishes_of
 from leeward.operations.errors import OperationFailed
+from leeward.operations.rollout_view import RolloutView, rollout_view
 
 BindingPlace = tuple[str, str]
 """Namespace and name of a binding; a cluster-scoped one has no namespace."""
@@ -39,22 +41,22 @@ class RolloutReading:
     condition: Condition
     state: RolloutState
     revisions: Mapping[str, str]
-
-    def progress(self, cluster: str) -> Progress | None:
-        return self.state.clusters.get(cluster)
+    view: RolloutView
 
 
 async def read_rollout(client: Client, places: Sequence[BindingPlace], now: datetime) -> RolloutReading:
     """Raises: OperationFailed where the application has no rollout; WorldError."""
     _, binding, state, condition = await _found(client, places, now)
-    revisions = dict[str, str]()
+    works, clusters = dict[str, Work](), dict[str, Cluster]()
     for cluster in sorted(replicas_by_cluster(binding.spec)):
-        try:
-            work: Work = await client.get(WORKS, name_of_works(binding), execution_space(cluster))
-        except NotFound:
-            continue
-        revisions[cluster] = next(iter(revisions_of_work(work)), "")
-    return RolloutReading(binding.name, condition, state, revisions)
+        with suppress(NotFound):
+            works[cluster] = await client.get(WORKS, name_of_works(binding), execution_space(cluster))
+        with suppress(NotFound):
+            clusters[cluster] = await client.get(CLUSTERS, cluster)
+    revisions = {cluster: next(iter(revisions_of_work(work)), "") for cluster, work in works.items()}
+    view = rollout_view(binding, works, clusters, now)
+    assert view is not None, "a binding with a state and a condition has a view"
+    return RolloutReading(binding.name, condition, state, revisions, view)
 
 
 async def pause_rollout(client: Client, places: Sequence[BindingPlace], now: datetime) -> str:

@@ -32,9 +32,7 @@ class HttpsCalls:
     """
 
     def __init__(
-        self,
-        addresses: AddressRules = DEFAULT_RULES,
-        rules_of: Callable[[AddressRules], AddressRules] = webhook_rules,
+        self, addresses: AddressRules = DEFAULT_RULES, rules_of: Callable[[AddressRules], AddressRules] = webhook_rules
     ) -> None:
         self._given, self._addresses = addresses, rules_of(addresses)
         self._of_gates: HttpsCalls | None = None
@@ -107,10 +105,7 @@ class InterpreterWebhooks:
             raise WebhookFailed(f"webhook {hook.name}: {error}") from error
 
     def _hook(
-        self,
-        known: Iterable[ResourceInterpreterWebhookConfiguration],
-        manifest: ReadOnlyManifest,
-        operation: Operation,
+        self, known: Iterable[ResourceInterpreterWebhookConfiguration], manifest: ReadOnlyManifest, operation: Operation
     ) -> ResourceInterpreterWebhook | None:
         return webhook_exchange.hook_for(known, manifest.get("apiVersion", ""), manifest.get("kind", ""), operation)
 

@@ -202,9 +202,7 @@ class PolicyIndexes:
 
 
 def _search(
-    template: ReadOnlyManifest,
-    local: PolicyIndex[PropagationPolicy],
-    everywhere: PolicyIndex[ClusterPropagationPolicy],
+    template: ReadOnlyManifest, local: PolicyIndex[PropagationPolicy], everywhere: PolicyIndex[ClusterPropagationPolicy]
 ) -> Pauses:
     own = (yield from local.search(template)) if template["metadata"].get("namespace") else None
     return own or (yield from everywhere.search(template))

@@ -66,10 +66,7 @@ LACKS_IDENTITY = {
     ),
 }
 """A Work that brings its own, as those of our controllers do, is left as it is: nobody need be asked."""
-IS_AGENT = {
-    "name": "is-an-agent.leeward.dev",
-    "expression": f'"{AGENT_GROUP}" in request.userInfo.groups',
-}
+IS_AGENT = {"name": "is-an-agent.leeward.dev", "expression": f'"{AGENT_GROUP}" in request.userInfo.groups'}
 """Condition for `karmada-system`, where components make their Leases, too: they need not ask."""
 CHANGES_CLUSTER = _unless(
     "changes-more-than-taints-of-an-outage.leeward.dev",

@@ -35,13 +35,7 @@ _OURS = ["resourcebindings", "clusterresourcebindings"]
 
 
 def _rule(group: str, resources: list[str], operations: list[str]) -> dict[str, Any]:
-    return {
-        "apiGroups": [group],
-        "apiVersions": ["*"],
-        "resources": resources,
-        "operations": operations,
-        "scope": "*",
-    }
+    return {"apiGroups": [group], "apiVersions": ["*"], "resources": resources, "operations": operations, "scope": "*"}
 
 
 _USERS = [

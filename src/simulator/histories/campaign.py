@@ -79,10 +79,7 @@ def examine(seed: int) -> Report:
 
 
 def run_campaign(
-    seeds: Sequence[int],
-    processes: int = 0,
-    examine: Callable[[int], Report] = examine,
-    limits: Limits | None = None,
+    seeds: Sequence[int], processes: int = 0, examine: Callable[[int], Report] = examine, limits: Limits | None = None
 ) -> Iterator[Report]:
     """Reports on the histories, in the order in which they end. `processes` 0: one for each core."""
     play(WARM_UP)

@@ -279,8 +279,4 @@ def _division(plan: Plan) -> dict[str, Any]:
 
 
 def _weighted(preference: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "replicaSchedulingType": "Divided",
-        "replicaDivisionPreference": "Weighted",
-        "weightPreference": preference,
-    }
+    return {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted", "weightPreference": preference}

@@ -107,12 +107,7 @@ class Decisions:
         real_works = {NAMES[i]: work_of(i, work) for i, work in enumerate(works) if work is not None}
         decision = self._rules.placement(
             Snapshot(
-                binding_of(workload, plan),
-                self.arrays(fleet, room),
-                real_works,
-                braked,
-                settings=PLACEMENT,
-                now=NOW,
+                binding_of(workload, plan), self.arrays(fleet, room), real_works, braked, settings=PLACEMENT, now=NOW
             )
         )
         after = decided(plan, decision)

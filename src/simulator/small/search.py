@@ -90,13 +90,7 @@ class _Explorer:
             if not reached:
                 break
         return Search(
-            self._world,
-            len(self._arrivals),
-            self._transitions,
-            self._depth,
-            faults,
-            not self._is_over,
-            self._finding,
+            self._world, len(self._arrivals), self._transitions, self._depth, faults, not self._is_over, self._finding
         )
 
     @property

@@ -232,6 +232,25 @@ export interface Explanation {
   reasonsAt: Instant | null;
   settingsTold: boolean;
   unseen: string[];
+  /** Null while all clusters are to have the revision that is asked for. */
+  rollout: Rollout | null;
+}
+
+/** A change on its way from stage to stage; revisions have their short names. */
+export interface Rollout {
+  reason: string;
+  message: string;
+  target: string;
+  proven: string;
+  underWay: boolean;
+  stage: string;
+  began: Instant | null;
+  clusters: { cluster: string; stage: string; revision: string; sentence: string }[];
+  steps: { at: Instant; revision: string; reason: string; message: string; stage?: string }[];
+  next: string;
+  nextAt: Instant | null;
+  command: string;
+  gain: string;
 }
 
 export interface CopyRow {

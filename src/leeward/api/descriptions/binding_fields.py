@@ -36,10 +36,7 @@ BINDING_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "replicas": "How many replicas it was assigned.",
         "components": "How many replicas of each component it was assigned.",
     },
-    "TargetComponent": {
-        "name": "The name of the component.",
-        "replicas": "How many replicas of it.",
-    },
+    "TargetComponent": {"name": "The name of the component.", "replicas": "How many replicas of it."},
     "Component": {
         "name": "The name of the component, unique in the workload.",
         "replicas": "How many replicas it asks for.",
@@ -50,9 +47,7 @@ BINDING_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "resourceRequest": "How much it needs of each resource.",
         "priorityClassName": "The PriorityClass of its Pods.",
     },
-    "ReplicaRequirements": {
-        "namespace": "The namespace whose quotas count.",
-    },
+    "ReplicaRequirements": {"namespace": "The namespace whose quotas count."},
     "NodeClaim": {
         "hardNodeAffinity": "The node affinity that is required.",
         "nodeSelector": "Labels that a node has to have.",
@@ -81,9 +76,7 @@ BINDING_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "dispatchingOnClusters": "The same for some clusters.",
         "scheduling": "Whether the template is not placed, nor moved.",
     },
-    "BindingSchedulePriority": {
-        "priority": "The priority; the highest is placed first.",
-    },
+    "BindingSchedulePriority": {"priority": "The priority; the highest is placed first."},
     "WorkloadAffinityGroups": {
         "affinityGroup": "The group whose templates go to the same clusters.",
         "antiAffinityGroup": "The group whose templates go to different clusters.",
@@ -107,9 +100,7 @@ BINDING_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "suspendDispatching": "Whether nothing is written into the member; what is there stays as it is.",
         "preserveResourcesOnDeletion": "Whether the member keeps the objects when the Work is deleted.",
     },
-    "WorkloadTemplate": {
-        "manifests": "The objects, as they are to be in the member.",
-    },
+    "WorkloadTemplate": {"manifests": "The objects, as they are to be in the member."},
     "WorkStatus": {
         "conditions": "Conditions: Applied, and others.",
         "manifestStatuses": "What the member reports of each object.",

@@ -41,24 +41,15 @@ CLUSTER_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "groupVersion": "Group and version, as apps/v1.",
         "resources": "The resources that are served in it.",
     },
-    "APIResource": {
-        "name": "Name of the resource in URLs, in the plural.",
-        "kind": "The kind of its objects.",
-    },
-    "NodeSummary": {
-        "totalNum": "How many nodes there are.",
-        "readyNum": "How many of them are ready.",
-    },
+    "APIResource": {"name": "Name of the resource in URLs, in the plural.", "kind": "The kind of its objects."},
+    "NodeSummary": {"totalNum": "How many nodes there are.", "readyNum": "How many of them are ready."},
     "ResourceSummary": {
         "allocatable": "What all nodes offer to Pods.",
         "allocating": "What Pods ask for that have no node yet.",
         "allocated": "What Pods ask for that have a node.",
         "allocatableModelings": "How many nodes of each grade have room, by the resource models.",
     },
-    "AllocatableModeling": {
-        "grade": "The grade of the resource model.",
-        "count": "How many nodes have so much left.",
-    },
+    "AllocatableModeling": {"grade": "The grade of the resource model.", "count": "How many nodes have so much left."},
     "ClusterTaintPolicySpec": {
         "targetClusters": "The clusters that the policy is about; without it all.",
         "addOnConditions": "When all of these match, the taints are added; an empty list never matches.",
@@ -88,9 +79,5 @@ CLUSTER_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "overallUsed": "How much of them is used in all clusters together.",
         "aggregatedStatus": "Limits and use in each cluster that was assigned some.",
     },
-    "ClusterQuotaStatus": {
-        "clusterName": "The cluster.",
-        "hard": "The limits there.",
-        "used": "What is used there.",
-    },
+    "ClusterQuotaStatus": {"clusterName": "The cluster.", "hard": "The limits there.", "used": "What is used there."},
 }

@@ -13,10 +13,7 @@ _COUNTS: Final[Mapping[str, str]] = {
 }
 
 OUTAGE_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "OutageSpec": {
-        "cluster": "The cluster that was lost.",
-        "since": "The first look that did not find it well.",
-    },
+    "OutageSpec": {"cluster": "The cluster that was lost.", "since": "The first look that did not find it well."},
     "OutageStatus": {
         **_COUNTS,
         "phase": "Running until the cluster is Ready again, Returned until it is cleaned up, then Over.",
@@ -49,10 +46,7 @@ OUTAGE_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "healthy": "How many of them have a healthy replacement.",
         "healthyAt": "When the last of these was healthy.",
     },
-    "OutageCounts": {
-        **_COUNTS,
-        "at": "The instant that the numbers are of.",
-    },
+    "OutageCounts": {**_COUNTS, "at": "The instant that the numbers are of."},
     "OutageApplication": {
         "kind": "The kind of the application.",
         "namespace": "The namespace of the application, if it has one.",
@@ -76,8 +70,5 @@ OUTAGE_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "worst": "The application that took longest.",
         "times": "All of the times, in coarser steps where there are many.",
     },
-    "RecoveryCount": {
-        "seconds": "How long.",
-        "count": "So many applications took so long.",
-    },
+    "RecoveryCount": {"seconds": "How long.", "count": "So many applications took so long."},
 }

@@ -34,9 +34,7 @@ OVERRIDE_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "value": "The value for add and replace.",
         "predicate": "Which image is changed; without it those of all containers.",
     },
-    "ImagePredicate": {
-        "path": "JSON pointer to the image, as /spec/template/spec/containers/0/image.",
-    },
+    "ImagePredicate": {"path": "JSON pointer to the image, as /spec/template/spec/containers/0/image."},
     "CommandArgsOverrider": {
         "containerName": "The name of the container.",
         "operator": "add or remove.",

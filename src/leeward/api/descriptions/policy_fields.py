@@ -42,14 +42,12 @@ POLICY_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "fieldSelector": "Fields of the clusters: provider, region and zone.",
     },
     "NamedClusterAffinity": {
-        "affinityName": "A name for the group, by which the status says where the search has come.",
+        "affinityName": "A name for the group, by which the status says where the search has come."
     },
     "ClusterAffinityTerm": {
-        "overflowAffinities": "Further clusters for what the group has no room for, tried in this order.",
+        "overflowAffinities": "Further clusters for what the group has no room for, tried in this order."
     },
-    "FieldSelector": {
-        "matchExpressions": "Requirements on provider, region and zone, which all have to hold.",
-    },
+    "FieldSelector": {"matchExpressions": "Requirements on provider, region and zone, which all have to hold."},
     "SpreadConstraint": {
         "spreadByField": "What a group is: cluster, zone, region or provider. Either this or spreadByLabel.",
         "spreadByLabel": "The label of clusters whose values are the groups. Either this or spreadByField.",
@@ -65,17 +63,12 @@ POLICY_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "staticWeightList": "Weights of clusters. Whoever is in none gets nothing.",
         "dynamicWeight": "AvailableReplicas: clusters weigh as many replicas as they have room for.",
     },
-    "StaticClusterWeight": {
-        "targetCluster": "The clusters that have the weight.",
-        "weight": "The weight, 1 or more.",
-    },
+    "StaticClusterWeight": {"targetCluster": "The clusters that have the weight.", "weight": "The weight, 1 or more."},
     "WorkloadAffinity": {
         "affinity": "Templates of one group go to the same clusters.",
         "antiAffinity": "Templates of one group go to different clusters.",
     },
-    "WorkloadAffinityTerm": {
-        "groupByLabelKey": "The label of templates whose value names the group.",
-    },
+    "WorkloadAffinityTerm": {"groupByLabelKey": "The label of templates whose value names the group."},
     "FailoverBehavior": {
         "application": "For workloads that stay unhealthy in a cluster; without it they stay.",
         "cluster": "For clusters with a NoExecute taint that is not tolerated.",
@@ -86,16 +79,12 @@ POLICY_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "gracePeriodSeconds": "How long the old copy waits for the new one, for Gracefully.",
         "statePreservation": "What of the old copy's status the new one gets as labels.",
     },
-    "DecisionConditions": {
-        "tolerationSeconds": "How long a copy has to be unhealthy before it moves.",
-    },
+    "DecisionConditions": {"tolerationSeconds": "How long a copy has to be unhealthy before it moves."},
     "ClusterFailover": {
         "purgeMode": "Gracefully: the old copy goes when the new one is healthy. Directly: at once.",
         "statePreservation": "What of the old copy's status the new one gets as labels.",
     },
-    "StatePreservation": {
-        "rules": "The rules, one for each label.",
-    },
+    "StatePreservation": {"rules": "The rules, one for each label."},
     "StatePreservationRule": {
         "aliasLabelName": "The label that the new copy gets.",
         "jsonPath": "Where in the old copy's status the value stands, as {.jobStatus.jobID}.",
@@ -104,9 +93,7 @@ POLICY_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "dispatching": "Whether nothing is written into members; what is there stays as it is.",
         "dispatchingOnClusters": "The same for some clusters.",
     },
-    "SuspendClusters": {
-        "clusterNames": "The clusters.",
-    },
+    "SuspendClusters": {"clusterNames": "The clusters."},
     "SchedulePriority": {
         "priorityClassSource": "What is named: KubePriorityClass, a PriorityClass of Kubernetes.",
         "priorityClassName": "The name of the priority class, whose value counts.",

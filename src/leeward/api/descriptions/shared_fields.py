@@ -21,9 +21,7 @@ SHARED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "operator": "How the key is compared with the values: In, NotIn, Exists or DoesNotExist.",
         "values": "The values for In and NotIn; none for the others.",
     },
-    "NodeSelector": {
-        "nodeSelectorTerms": "Terms, of which one has to match.",
-    },
+    "NodeSelector": {"nodeSelectorTerms": "Terms, of which one has to match."},
     "NodeSelectorTerm": {
         "matchExpressions": "Requirements on the labels of nodes, which all have to hold.",
         "matchFields": "Requirements on fields of nodes, which all have to hold.",
@@ -49,17 +47,12 @@ SHARED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "lastTransitionTime": "When the status changed last.",
         "observedGeneration": "The generation of the object that the condition is about.",
     },
-    "LocalSecretReference": {
-        "namespace": "The namespace of the Secret.",
-        "name": "The name of the Secret.",
-    },
+    "LocalSecretReference": {"namespace": "The namespace of the Secret.", "name": "The name of the Secret."},
     "CustomizationTarget": {
         "apiVersion": "Group and version of the kind that is interpreted.",
         "kind": "The kind that is interpreted.",
     },
-    "LuaScript": {
-        "luaScript": "The script, in Lua. It has to define the function of its operation.",
-    },
+    "LuaScript": {"luaScript": "The script, in Lua. It has to define the function of its operation."},
     "CustomizationRules": {
         "retention": "What of a member's object is kept when it is updated. Function: Retain.",
         "replicaResource": "How many replicas a template asks for, and what one of them needs. Function: GetReplicas.",
@@ -75,7 +68,7 @@ SHARED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "customizations": "The scripts, one for each operation. Without one the next interpreter is asked.",
     },
     "ResourceInterpreterWebhookConfiguration": {
-        "webhooks": "The webhooks, each with the kinds and operations that it is asked about.",
+        "webhooks": "The webhooks, each with the kinds and operations that it is asked about."
     },
     "ResourceInterpreterWebhook": {
         "name": "A name with dots, for logs and events.",

@@ -92,14 +92,9 @@ OF_THE_AGENT = {
     "leader-elect-resource-lock": "the lock is a Lease",
 }
 """Flags that the agent alone does not use, and why."""
-OF_THE_DESCHEDULER = {
-    "feature-gates": "no gate changes what is given back, or estimated",
-}
+OF_THE_DESCHEDULER = {"feature-gates": "no gate changes what is given back, or estimated"}
 """Flags that only the descheduler and the estimator do not use, and why."""
-OF_THE_ESTIMATOR = {
-    **OF_THE_DESCHEDULER,
-    "parallelism": "an answer is a look at each node, one after the other",
-}
+OF_THE_ESTIMATOR = {**OF_THE_DESCHEDULER, "parallelism": "an answer is a look at each node, one after the other"}
 """Flags that the estimator alone does not use, and why."""
 SWITCHES = frozenset(
     {

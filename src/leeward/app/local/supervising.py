@@ -36,10 +36,7 @@ class _Restarts:
 
 
 def supervise_fleet(
-    layout: Layout,
-    tell: Tell,
-    pause: Callable[[float], None] = time.sleep,
-    now: Callable[[], float] = time.monotonic,
+    layout: Layout, tell: Tell, pause: Callable[[float], None] = time.sleep, now: Callable[[], float] = time.monotonic
 ) -> None:
     """Returns when `leeward down` has stopped the fleet. A process that cannot be started is tried again."""
     restarts: dict[str, _Restarts] = {}

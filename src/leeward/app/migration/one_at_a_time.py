@@ -34,11 +34,7 @@ _LOST = (
 
 
 async def alone(
-    transport: Transport,
-    clock: Clock,
-    randomness: Randomness,
-    switch: Switch,
-    tell: Callable[[str], None],
+    transport: Transport, clock: Clock, randomness: Randomness, switch: Switch, tell: Callable[[str], None]
 ) -> None:
     """Does `switch` while nobody else does one; when the Lease is lost meanwhile, it is begun again, as it can be.
     `tell` is given whom it waits for.

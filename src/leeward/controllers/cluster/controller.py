@@ -195,11 +195,7 @@ class ClusterController:
 
     async def _patch(self, cluster: Cluster, patch: Mapping[str, Any], subresource: str = "") -> Cluster:
         updated = await self._plane.client.patch(
-            CLUSTERS,
-            cluster.name,
-            patch,
-            subresource=subresource,
-            resource_version=cluster.metadata.resource_version,
+            CLUSTERS, cluster.name, patch, subresource=subresource, resource_version=cluster.metadata.resource_version
         )
         self._clusters.remember(updated)
         return updated

@@ -130,11 +130,7 @@ def unobserved(cluster: Cluster) -> Condition | None:
 
 
 def decide_ready(
-    memory: HealthMemory | None,
-    observed: Condition,
-    current: Condition | None,
-    now: datetime,
-    thresholds: Thresholds,
+    memory: HealthMemory | None, observed: Condition, current: Condition | None, now: datetime, thresholds: Thresholds
 ) -> tuple[HealthMemory | None, Condition]:
     """The memory to keep and the condition that holds now, after one more observation.
 

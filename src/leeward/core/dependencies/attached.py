@@ -80,10 +80,7 @@ def required_by(present: ResourceBinding | None, dependants: Sequence[Dependant]
 
 
 def change_attached(
-    template: ReadOnlyManifest,
-    present: ResourceBinding | None,
-    dependants: Sequence[Dependant],
-    agreement: Agreement,
+    template: ReadOnlyManifest, present: ResourceBinding | None, dependants: Sequence[Dependant], agreement: Agreement
 ) -> AttachedChange:
     """Changes that bring the binding of `template` to what its `dependants` need.
 
@@ -110,10 +107,7 @@ def listed_in(attached: ResourceBinding) -> dict[DependantName, frozenset[str]]:
 
 
 def _build(
-    template: ReadOnlyManifest,
-    wanted: Sequence[BindingSnapshot],
-    dependants: Sequence[Dependant],
-    agreement: Agreement,
+    template: ReadOnlyManifest, wanted: Sequence[BindingSnapshot], dependants: Sequence[Dependant], agreement: Agreement
 ) -> Manifest:
     metadata: ReadOnlyManifest = template["metadata"]
     spec = ResourceBindingSpec(resource=resource_of(template), required_by=tuple(wanted))

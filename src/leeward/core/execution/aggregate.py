@@ -17,10 +17,7 @@ from leeward.core.interpreter.resource_health import ResourceHealth
 _APPLIED = Condition("FullyApplied", "True", "FullyAppliedSuccess", "All works have been successfully applied")
 _ANOTHER = "the Work holds another manifest than the binding's resource"
 _NOT_APPLIED = Condition(
-    "FullyApplied",
-    "False",
-    "FullyAppliedFailed",
-    "Failed to apply all works, see status.aggregatedStatus for details",
+    "FullyApplied", "False", "FullyAppliedFailed", "Failed to apply all works, see status.aggregatedStatus for details"
 )
 _NAMED = 5
 """Number of clusters that a message names."""

@@ -164,10 +164,7 @@ def _is_told(work: Work | None, cluster: Cluster | None, copy: DeploymentCopy, n
 
 
 def copies_of(
-    spec: ResourceBindingSpec,
-    works: Mapping[str, Work],
-    items: Iterable[AggregatedStatusItem],
-    not_seen: Iterable[str],
+    spec: ResourceBindingSpec, works: Mapping[str, Work], items: Iterable[AggregatedStatusItem], not_seen: Iterable[str]
 ) -> tuple[DeploymentCopy, ...]:
     """The copies that there are to be, or that are still there; `works` by cluster. One that has no Work yet is known
     not to be there."""

@@ -25,12 +25,7 @@ from leeward.core.interpreter.rules import Rules, Status
 
 _COUNTS = ("active", "succeeded", "failed")
 _POD_LABELS = ("spec", "template", "metadata", "labels")
-_GENERATED_LABELS = (
-    "controller-uid",
-    "job-name",
-    "batch.kubernetes.io/controller-uid",
-    "batch.kubernetes.io/job-name",
-)
+_GENERATED_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:

@@ -31,10 +31,7 @@ _SHOWN_BYTES = 200
 
 
 def hook_for(
-    configurations: Iterable[ResourceInterpreterWebhookConfiguration],
-    api_version: str,
-    kind: str,
-    operation: Operation,
+    configurations: Iterable[ResourceInterpreterWebhookConfiguration], api_version: str, kind: str, operation: Operation
 ) -> ResourceInterpreterWebhook | None:
     """Webhook that answers for the kind: the first by the name of its configuration."""
     by_name = sorted(configurations, key=lambda each: each.metadata.name.encode())

@@ -32,14 +32,7 @@ from leeward.core.outages.sight import ApplicationKey
 GOES_ON = timedelta(minutes=10)
 """A cluster that fails again so soon after its return is in the same outage."""
 MOST_LISTED, MOST_POINTS = 200, 120
-_LISTED_FIRST = (
-    MoveState.HELD,
-    MoveState.MOVING,
-    MoveState.MOVED,
-    MoveState.KEPT,
-    MoveState.DUE,
-    MoveState.RETURNED,
-)
+_LISTED_FIRST = (MoveState.HELD, MoveState.MOVING, MoveState.MOVED, MoveState.KEPT, MoveState.DUE, MoveState.RETURNED)
 
 
 @dataclass(frozen=True, slots=True)

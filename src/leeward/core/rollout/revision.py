@@ -21,10 +21,11 @@ from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
 from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
-from leeward.api.rollout import REVISION_ANNOTATION, ROLLOUT_REVISIONS_ANNOTATION
+from leeward.api.rollout import ROLLOUT_REVISIONS_ANNOTATION
 from leeward.api.work import Binding, Work
 from leeward.core.execution.given_ports import LAST_APPLIED_ANNOTATION, as_asked
 from leeward.core.overrides.override_rule import Rules, rules_of
+from leeward.core.rollout.state import revisions_of_work
 
 MOST_CHARACTERS: Final = 160_000
 """Most characters of all packed contents: all annotations of an object may have 262,144."""
@@ -83,11 +84,6 @@ def revision_of(template: ReadOnlyManifest, without_replicas: ReadOnlyManifest, 
     return Revision({**contents, "metadata": named}, tuple(_told(rules) for rules in policies))
 
 
-def short(revision: str) -> str:
-    """Name of a revision for people."""
-    return revision[:10]
-
-
 def pack(revisions: Iterable[Revision]) -> str:
     """The annotation of these revisions, the most important first; those that have no room are left out."""
     packed, room = dict[str, str](), MOST_CHARACTERS
@@ -106,11 +102,6 @@ def believed(binding: Binding, works: Collection[Work], template: ReadOnlyManife
     named = frozenset(name for work in works for name in revisions_of_work(work))
     found = _unpack_all(binding.metadata.annotations.get(ROLLOUT_REVISIONS_ANNOTATION, ""), named)
     return {name: each for name, each in found.items() if is_equal(_object(each.template), _object(template))}
-
-
-def revisions_of_work(work: Work) -> tuple[str, ...]:
-    """Revision that the Work was made of, and the one to go back to."""
-    return tuple(work.metadata.annotations.get(REVISION_ANNOTATION, "").split()[:2])
 
 
 def generation_of(works: Mapping[str, Work], revision: str) -> int:

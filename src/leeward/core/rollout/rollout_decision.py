@@ -5,10 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import structs
+
+from kubeapi.meta import wire_time
 from leeward.api.meta import Condition
 from leeward.api.rollout import ROLLOUT_CONDITION
-from leeward.core.rollout.state import RolloutSight, RolloutState
+from leeward.core.rollout.state import RolloutSight, RolloutState, RolloutStep
 
+MOST_STEPS = 20
+"""Turns that a binding remembers of its rollouts: the last ones."""
 KEPT = ""
 """Revision of a Work that nobody knows: it stays as it is, but for its replicas."""
 
@@ -30,6 +35,8 @@ class Reason(StrEnum):
 
 STOPPED = frozenset((Reason.OUTAGE, Reason.NOT_SERVING, Reason.FAILED, Reason.ROLLED_BACK, Reason.UNREADABLE))
 """Reasons of which somebody wants to hear."""
+FOR_PEOPLE = frozenset((Reason.WAITING, Reason.NOT_SERVING, Reason.FAILED, Reason.UNREADABLE))
+"""Reasons that last until a person does something, and of which nobody has said so already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +74,19 @@ def as_they_are(state: RolloutState, standings: Mapping[str, Standing]) -> dict[
     return {
         n: (state.proven or state.target) if each.revision is None else each.revision for n, each in standings.items()
     }
+
+
+def remembered(decision: RolloutDecision, now: datetime) -> RolloutState:
+    """State of a decision with its turn, if it is one. The first revision of all is none."""
+    state, told = decision.state, (decision.state.target, decision.reason, decision.stage)
+    last = [(each.revision, each.reason, each.stage) for each in state.steps[-1:]]
+    if told in last or (not last and decision.reason is Reason.COMPLETE):
+        return state
+    step = RolloutStep(
+        at=wire_time(now),
+        revision=state.target,
+        reason=decision.reason,
+        message=decision.message,
+        stage=decision.stage,
+    )
+    return structs.replace(state, steps=(*state.steps, step)[-MOST_STEPS:])

@@ -27,10 +27,9 @@ from msgspec import structs
 
 from kubeapi.meta import wire_time
 from leeward.api.rollout import OnFailure, RolloutStage, RolloutStrategy
-from leeward.core.rollout.revision import short
 from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision, Standing, as_they_are
 from leeward.core.rollout.stages import clusters_by_stage, furthest
-from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes, progressed
+from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes, progressed, short
 
 
 def decide_rollout(
@@ -88,9 +87,8 @@ def _began(
     ill = tuple(sorted(n for n, each in standings.items() if each.is_target and each.sight is RolloutSight.NOT_SERVING))
     if before is not None:
         proven = before.previous if wishes.undone == before.proven and before.previous else before.proven
-        return RolloutState(
-            target=target, proven=proven, previous=before.previous, began=wire_time(now), ill_before=ill
-        )
+        known = RolloutState(target=target, proven=proven, previous=before.previous, steps=before.steps)
+        return structs.replace(known, began=wire_time(now), ill_before=ill)
     is_first = all(each.revision in (None, target) for each in standings.values())
     return RolloutState(target=target, proven=target if is_first else "", began=wire_time(now), ill_before=ill)
 

@@ -12,9 +12,8 @@ from leeward.core.copies.copy import KnownCopy
 from leeward.core.copies.disruption import copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.interpreter.plausible import plausible_count
-from leeward.core.rollout.revision import revisions_of_work
 from leeward.core.rollout.rollout_decision import KEPT, Standing
-from leeward.core.rollout.state import RolloutSight
+from leeward.core.rollout.state import RolloutSight, revisions_of_work
 
 NO_LABELS: Mapping[str, str] = {}
 

@@ -8,17 +8,18 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object, wire_time
 from leeward.api.rollout import (
+    REVISION_ANNOTATION,
     ROLLOUT_APPROVED_ANNOTATION,
     ROLLOUT_PAUSED_ANNOTATION,
     ROLLOUT_STATE_ANNOTATION,
     ROLLOUT_UNDONE_ANNOTATION,
 )
-from leeward.api.work import Binding
+from leeward.api.work import Binding, Work
 
 Instant = Annotated[datetime, Meta(tz=True)]
 
@@ -39,10 +40,21 @@ class Progress(Object, frozen=True):
     updated: Instant
 
 
+class RolloutStep(Object, frozen=True):
+    """Turn of the rollout of a revision, in the words of its condition then; `stage` is empty where it has none."""
+
+    at: Instant
+    revision: str
+    reason: str
+    message: str
+    stage: str = ""
+
+
 class RolloutState(Object, frozen=True):
     """`target` is the revision that is asked for; `proven` the last one that has served everywhere, `previous` the one
     before; empty where none is known. `failed` is the target that was taken back. `ill_before` did not serve when the
-    change came. `clusters` have the target, while it is on its way, and `stage` is the furthest that it has reached."""
+    change came. `clusters` have the target, while it is on its way, and `stage` is the furthest that it has reached.
+    `steps` are the last turns of this rollout and of those before."""
 
     target: str
     proven: str = ""
@@ -52,6 +64,7 @@ class RolloutState(Object, frozen=True):
     ill_before: tuple[str, ...] = ()
     clusters: Mapping[str, Progress] = {}
     stage: str = ""
+    steps: tuple[RolloutStep, ...] = ()
 
     @property
     def is_under_way(self) -> bool:
@@ -76,16 +89,17 @@ def state_of(binding: Binding, now: datetime) -> RolloutState | None:
         name: Progress(sight=each.sight, since=min(each.since, now), updated=min(each.updated, now))
         for name, each in state.clusters.items()
     }
-    return RolloutState(
-        target=state.target,
-        proven=state.proven,
-        previous=state.previous,
-        began=state.began,
-        failed=state.failed,
-        ill_before=state.ill_before,
-        clusters=clusters,
-        stage=state.stage,
-    )
+    return structs.replace(state, clusters=clusters)
+
+
+def short(revision: str) -> str:
+    """Name of a revision for people."""
+    return revision[:10]
+
+
+def revisions_of_work(work: Work) -> tuple[str, ...]:
+    """Revision that the Work was made of, and the one to go back to."""
+    return tuple(work.metadata.annotations.get(REVISION_ANNOTATION, "").split()[:2])
 
 
 def render_state(state: RolloutState) -> str:

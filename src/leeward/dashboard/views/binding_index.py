@@ -16,7 +16,7 @@ from leeward.api.work import Binding, ResourceBindingSpec, is_application
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.dashboard.views.policy_rows import claim_of
 from leeward.operations.findings import hold_of
-from leeward.operations.hindrances import hindrances_of, serves_nothing
+from leeward.operations.hindrances import hindrances_of, serves_nothing, stopped_rollout
 from leeward.operations.outage_story import is_running
 
 
@@ -124,5 +124,5 @@ def is_found_something_about(binding: Binding) -> bool:
     """Tells whether `operations.binding_findings` may tell something of it."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     is_unplaced = scheduled is not None and scheduled.status == "False"
-    is_of_no_use = any(hindrances_of(binding)) or serves_nothing(binding)
+    is_of_no_use = any(hindrances_of(binding)) or bool(stopped_rollout(binding)) or serves_nothing(binding)
     return is_unplaced or hold_of(binding) is not None or is_of_no_use or bool(binding.spec.graceful_eviction_tasks)

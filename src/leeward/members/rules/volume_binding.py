@@ -47,10 +47,7 @@ class ClaimDecision:
 def default_storage_class() -> Manifest:
     """Serves every claim at once, also one that no Pod uses yet."""
     return {
-        "metadata": {
-            "name": DEFAULT_CLASS,
-            "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
-        },
+        "metadata": {"name": DEFAULT_CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
         "provisioner": PROVISIONER,
         "reclaimPolicy": "Delete",
         "volumeBindingMode": "Immediate",

@@ -163,10 +163,7 @@ class UnneededChangesChecker:
         if change.place in self._scene.gone_since:
             return False
         group = change.kind.strip("/").partition("/")[0]
-        shared = {
-            "Namespace": Key("", change.key.namespace),
-            "CustomResourceDefinition": Key("", f"widgets.{group}"),
-        }
+        shared = {"Namespace": Key("", change.key.namespace), "CustomResourceDefinition": Key("", f"widgets.{group}")}
         for kind, key in shared.items():
             template = self._scene.truth.of(KINDS[kind]).get(key)
             if kind in SHARED and template is not None and "deletionTimestamp" not in template["metadata"]:

@@ -59,9 +59,5 @@ def _pod_of(template: ReadOnlyManifest) -> Manifest:
 
 
 WORKFLOW = Rules(
-    dependencies=_dependencies,
-    replicas=_replicas,
-    revise=revise_parallelism,
-    is_healthy=_is_healthy,
-    retain=_retain,
+    dependencies=_dependencies, replicas=_replicas, revise=revise_parallelism, is_healthy=_is_healthy, retain=_retain
 )

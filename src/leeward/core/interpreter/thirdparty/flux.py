@@ -30,12 +30,7 @@ _PULLED = ("Succeeded", "ChartPullSucceeded")
 _ARTIFACT: Mapping[str, Fold] = {"artifact": latest}
 _LOCATED: Mapping[str, Fold] = {"artifact": latest, "url": latest_text}
 _FAILURES = ("failures", "installFailures", "upgradeFailures")
-_RELEASE = (
-    "helmChart",
-    "lastAppliedRevision",
-    "lastAttemptedRevision",
-    "lastAttemptedValuesChecksum",
-)
+_RELEASE = ("helmChart", "lastAppliedRevision", "lastAttemptedRevision", "lastAttemptedValuesChecksum")
 _REVISIONS = ("lastAppliedRevision", "lastAttemptedRevision")
 
 

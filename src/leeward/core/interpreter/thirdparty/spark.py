@@ -77,9 +77,7 @@ def _needs(manifest: ReadOnlyManifest, part: str) -> ComponentReplicaRequirement
     if gpu and quantity is not None:
         request[gpu] = canonical_quantity(number(quantity))
     return ComponentReplicaRequirements(
-        node_claim=node_claim(spec),
-        resource_request=request,
-        priority_class_name=text_at(spec, "priorityClassName"),
+        node_claim=node_claim(spec), resource_request=request, priority_class_name=text_at(spec, "priorityClassName")
     )
 
 
