@@ -4,6 +4,7 @@ What is to wait is looked at when all is done: a second `--wait`, which changes 
 """
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -183,6 +184,31 @@ def test_helm_installs_the_whole_chart_and_takes_it_away(programs: Path, tmp_pat
         assert kubectl("get", "secret", "member1", "-n", "karmada-cluster", "-o", "name"), "a member's credential"
         kubectl("apply", "--server-side", "--validate=strict", "-k", str(ROOT / "deploy"))
         assert len(kubectl("get", "deployments", "-n", "karmada-system", "-o", "name").splitlines()) == 4
+
+
+@pytest.mark.parametrize("client", VERSIONS)
+def test_an_upgrade_that_reuses_the_values_of_an_older_chart_has_the_new_sections(
+    programs: Path, tmp_path: Path, client: str
+) -> None:
+    """Helm brings the values of the older release then, and none of the new chart."""
+    older = shutil.copytree(CHART, tmp_path / "older")
+    shutil.copy(ROOT / "tests/data/chart-0.1.0-values.yaml", older / "values.yaml")
+    with lone_server(tmp_path) as server:
+        server.write_kubeconfig(tmp_path / "kubeconfig")
+
+        def helm(*arguments: str) -> str:
+            where = ("--namespace", "karmada-system", "--kubeconfig", tmp_path / "kubeconfig")
+            command = [programs / VERSIONS[client], *arguments, *where]
+            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=HELM_SECONDS).stdout
+
+        helm("install", "leeward", str(older), "--create-namespace", "--set", "scheduler.replicas=3")
+        helm("upgrade", "leeward", str(CHART), "--reuse-values")
+        there = by_name(parse_yaml(helm("get", "manifest", "leeward")))
+    base = by_name(parse_yaml(rendering(programs / VERSIONS[client])))
+    assert there.keys() == base.keys()
+    scheduler = there["Deployment", "karmada-system", "leeward-scheduler"]["spec"]
+    assert scheduler["replicas"] == 3
+    assert scheduler["template"]["spec"]["topologySpreadConstraints"]
 
 
 @pytest.mark.parametrize("client", VERSIONS)

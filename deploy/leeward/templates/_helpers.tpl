@@ -1,3 +1,13 @@
+{{/*
+Gives sections that are missing their defaults: `helm upgrade --reuse-values` brings those of the older chart alone.
+Only whole sections: a value that is null was taken out on purpose.
+*/}}
+{{- define "leeward.defaults" -}}
+{{- range $section, $default := fromYaml (.Files.Get "files/values.yaml") }}
+{{- if not (hasKey $.Values $section) }}{{ $_ := set $.Values $section $default }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{/* The image of every container. */}}
 {{- define "leeward.image" -}}
 {{- with .Values.image -}}

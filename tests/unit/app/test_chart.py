@@ -34,6 +34,7 @@ def test_definitions_and_rights_are_those_of_the_code() -> None:
 def test_the_alerts_of_the_chart_are_those_of_prometheus() -> None:
     rules = (ROOT / "deploy/prometheus/rules.yaml").read_text()
     assert (CHART / "files/rules.yaml").read_text().endswith(rules), "run `make chart`"
+    assert (CHART / "files/values.yaml").read_text().endswith((CHART / "values.yaml").read_text()), "run `make chart`"
     (rule,) = [each for each in rendered("monitoring.yaml") if each["kind"] == "PrometheusRule"]
     assert rule["spec"] == yaml.safe_load(rules)
 

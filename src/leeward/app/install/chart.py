@@ -3,6 +3,7 @@
     crds/definitions.yaml     the CustomResourceDefinitions
     templates/rights.yaml     the namespace of the members' secrets, accounts, roles and bindings
     files/rules.yaml          the alerts of deploy/prometheus, for a PrometheusRule
+    files/values.yaml         the default values, which templates can read where `--reuse-values` leaves them out
 
 A test compares the repository with the output. The rest of the chart is written by hand.
 """
@@ -21,7 +22,7 @@ NAMESPACES: Resource[Manifest] = Resource.of_manifests("v1", "namespaces", "Name
 _HEAD = "# Written by `make chart`.\n"
 _KEPT = {"annotations": {"helm.sh/resource-policy": "keep"}}
 """Metadata of the namespace of members' credentials and Leases, which stay when the release is uninstalled."""
-_GUARD = "{{- if .Values.controlPlane.enabled }}\n", "{{- end }}\n"
+_GUARD = '{{- include "leeward.defaults" . }}\n{{- if .Values.controlPlane.enabled }}\n', "{{- end }}\n"
 
 
 def chart_files() -> dict[str, str]:
@@ -47,8 +48,12 @@ def _render(manifests: Iterable[Manifest]) -> str:
 
 
 def main(directory: Path) -> None:
-    rules = (directory.parent / "prometheus/rules.yaml").read_text()
-    for name, content in {**chart_files(), "files/rules.yaml": _HEAD + rules}.items():
+    copied = {
+        "files/rules.yaml": directory.parent / "prometheus/rules.yaml",
+        "files/values.yaml": directory / "values.yaml",
+    }
+    copies = {name: _HEAD + source.read_text() for name, source in copied.items()}
+    for name, content in {**chart_files(), **copies}.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
