@@ -1,16 +1,23 @@
 """The dashboard's server on a large fleet: the first view, what a change costs, and what one more viewer costs."""
 
+import asyncio
 import gc
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from bench.foresight import NOW, fleet_state
+from bench.servers import Target
+from kubeapi.resource import Resource
+from leeward.answers.fleet_state import RecordedFleet
+from leeward.api.resource import CLUSTERS as CLUSTER_KIND
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import AggregatedStatusItem, ResourceBinding, ResourceBindingStatus
+from leeward.client import Client
 from leeward.dashboard.feed import Feed
 from leeward.dashboard.rights import WHOLE_SIGHT
 from leeward.dashboard.seen_fleet import SeenFleet
@@ -18,7 +25,7 @@ from leeward.dashboard.views import FleetRenderer
 
 T = TypeVar("T")
 BINDINGS, CLUSTERS = 10_000, 100
-VIEWERS, ROUNDS = 100, 20
+VIEWERS, ROUNDS, AT_ONCE = 100, 20, 32
 
 
 def run() -> None:
@@ -57,6 +64,26 @@ def reported(binding: ResourceBinding) -> ResourceBinding:
         for target in binding.spec.clusters
     )
     return msgspec.structs.replace(binding, status=ResourceBindingStatus(aggregated_status=items))
+
+
+async def fill(target: Target, recorded: RecordedFleet) -> None:
+    """Writes the clusters, and the bindings with their reports, to a server."""
+    client = target.client()
+    await _create(client, CLUSTER_KIND, recorded.clusters)
+    await _create(client, RESOURCE_BINDINGS, [reported(each) for each in recorded.bindings])
+    await client.close()
+
+
+async def _create(client: Client, kind: Resource[Any], objects: Sequence[Any]) -> None:
+    few = asyncio.Semaphore(AT_ONCE)
+
+    async def create(each: Any) -> None:
+        async with few:
+            made = await client.create(kind, each, each.namespace)
+            made = msgspec.structs.replace(made, status=each.status)
+            await client.update(kind, made, each.name, each.namespace, "status")
+
+    await asyncio.gather(*map(create, objects))
 
 
 def _changed(seen: SeenFleet, number: int) -> SeenFleet:

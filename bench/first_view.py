@@ -10,26 +10,19 @@ import asyncio
 import re
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import msgspec
 from playwright.async_api import Browser, async_playwright
 
-from bench.dashboard import BINDINGS, CLUSTERS, reported
+from bench.dashboard import BINDINGS, CLUSTERS, fill
 from bench.foresight import fleet_state
-from bench.servers import TOKEN, Target, leeward
-from kubeapi.codec import render_yaml
-from kubeapi.resource import Resource
-from leeward.api.resource import CLUSTERS as CLUSTER_KIND
-from leeward.api.resource import RESOURCE_BINDINGS
-from leeward.client import Client
+from bench.servers import leeward
 
-AT_ONCE = 32
 ROUNDS = 7
 START_SECONDS = 10
 """Seconds that a dashboard has before somebody looks: it lists the fleet meanwhile."""
@@ -53,9 +46,8 @@ def run() -> None:
 async def _run() -> None:
     with TemporaryDirectory() as name:
         async with leeward(Path(name), "karmada") as target, async_playwright() as playwright:
-            await _fill(target)
-            config = Path(name) / "kubeconfig"
-            config.write_text(render_yaml(_kubeconfig(target)))
+            await fill(target, fleet_state(BINDINGS, CLUSTERS).recorded)
+            config = target.kubeconfig(Path(name))
             chromium = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
             async with _dashboard(config) as next_link:
                 await _measure(chromium, next_link)
@@ -116,34 +108,3 @@ async def _dashboard(config: Path) -> AsyncGenerator[Callable[[], Awaitable[str]
     finally:
         process.terminate()
         await process.wait()
-
-
-def _kubeconfig(target: Target) -> Any:
-    server = {"server": f"https://127.0.0.1:{target.port}", "insecure-skip-tls-verify": True}
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "bench",
-        "clusters": [{"name": "bench", "cluster": server}],
-        "users": [{"name": "bench", "user": {"token": TOKEN}}],
-        "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
-    }
-
-
-async def _fill(target: Target) -> None:
-    recorded, client = fleet_state(BINDINGS, CLUSTERS).recorded, target.client()
-    await _create(client, CLUSTER_KIND, recorded.clusters)
-    await _create(client, RESOURCE_BINDINGS, [reported(each) for each in recorded.bindings])
-    await client.close()
-
-
-async def _create(client: Client, resource: Resource[Any], objects: Sequence[Any]) -> None:
-    few = asyncio.Semaphore(AT_ONCE)
-
-    async def create(each: Any) -> None:
-        async with few:
-            made = await client.create(resource, each, each.namespace)
-            made = msgspec.structs.replace(made, status=each.status)
-            await client.update(resource, made, each.name, each.namespace, "status")
-
-    await asyncio.gather(*map(create, objects))

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from kubeapi.codec import render_yaml
 from kubeapi.errors import WorldError
 from kubeapi.loop.clock import SystemClock
 from kubeserver.certificates import Authority
@@ -44,6 +45,21 @@ class Target:
     def client(self) -> Client:
         url = f"https://127.0.0.1:{self.port}"
         return Client(transport_of(Connection(url, insecure_skip_tls_verify=True, token=TOKEN)), "bench")
+
+    def kubeconfig(self, directory: Path) -> Path:
+        """Kubeconfig of an administrator, written into the directory."""
+        server = {"server": f"https://127.0.0.1:{self.port}", "insecure-skip-tls-verify": True}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "bench",
+            "clusters": [{"name": "bench", "cluster": server}],
+            "users": [{"name": "bench", "user": {"token": TOKEN}}],
+            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+        }
+        path = directory / "kubeconfig"
+        path.write_text(render_yaml(config))
+        return path
 
     def memory_bytes(self) -> int:
         """Bytes that its processes hold in memory now."""
