@@ -10,7 +10,10 @@ from kubeapi.codec import render_yaml
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.answers.explanation import ApplicationState, Explanation
+from leeward.answers.imagined import ImaginedChange
 from leeward.answers.subjects import asked_of, explain_in
+from leeward.answers.what_if import what_if
+from leeward.answers.what_if_sentences import answer_of
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import AWAITED_GATE_ANNOTATION, REPLACEMENT_HELD_CONDITION, work_name
 from leeward.api.outage import MoveState
@@ -153,6 +156,10 @@ def test_a_replacement_starts_when_its_data_is_promoted(name: str) -> None:
     async def story(world: World) -> None:
         await defined(world, example)
         await deployed(world, gated(wait_for=example.gate))
+        foretold = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
+        gate = f"its gate on {example.kind.kind} default/ledger"
+        assert foretold.applications[0].gates == (f"the replacement in member2 does not start until {gate} holds",)
+        assert answer_of(foretold) == "1 application is concerned: it finds room, and waits for a gate"
         await world.member("member1").stop()
         await world.until(lambda: told(world) is not None, 1200)
         assert world.assigned(LEDGER) == {"member2": 2}

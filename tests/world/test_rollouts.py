@@ -8,7 +8,9 @@ from msgspec import structs
 
 from kubeapi.meta import Manifest
 from leeward.answers.explanation import Explanation
+from leeward.answers.imagined import ImaginedChange
 from leeward.answers.subjects import asked_of, explain_in
+from leeward.answers.what_if import what_if
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     work_name,
@@ -23,9 +25,10 @@ from leeward.api.rollout import (
     ROLLOUT_UNDONE_ANNOTATION,
 )
 from leeward.cli.explain_text import explanation_lines
+from leeward.cli.what_if_text import what_if_lines
 from leeward.client import NotFound, Unreachable
 from leeward.core.rollout.revision import pack, revision_of
-from leeward.core.rollout.state import RolloutState, render_state, state_of
+from leeward.core.rollout.state import RolloutState, render_state, short, state_of
 from leeward.operations import OperationFailed
 from leeward.operations.rollout import pause_rollout, read_rollout, resume_rollout, undo_rollout
 from leeward.operations.status import look_at_fleet
@@ -201,11 +204,18 @@ def test_an_outage_in_the_middle_stops_the_change_and_fails_over_to_what_is_prov
         await change(world, GOOD)
         await world.sleep(60)
         assert await images(world) == {first: GOOD, second: OLD}
+        foretold = what_if(await picture(world), ImaginedChange(fails=frozenset({second})))
         await world.member(second).stop()
         await world.until(lambda: reason(world) == "ClusterOutage", 600)
         found = rollout(world)
         assert found is not None
         assert f"{second} cannot be seen" in found.message
+        state = remembered(world)
+        assert foretold.applications[0].rollout == (
+            f"its rollout of revision {short(state.target)}: {found.message}",
+            f"the replacement in {spare} starts with revision {short(state.proven)}, which has served everywhere",
+        )
+        assert found.message[:-1] in " ".join(" ".join(what_if_lines(foretold)).split())
         await world.until(lambda: spare in world.assigned(WEB), 1_200)
         began_with = set[str | None]()
         while await ready_replicas(world, spare, "web") <= 0:

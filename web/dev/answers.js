@@ -179,6 +179,8 @@ function whatIf(fails, clocks = {}) {
           serves: 0,
           waiting: {},
           bySum: 0,
+          gates: [],
+          rollout: [],
         },
         {
           workload: "Deployment ads/bidder",
@@ -195,6 +197,8 @@ function whatIf(fails, clocks = {}) {
           serves: 2,
           waiting: {},
           bySum: 0,
+          gates: ["the replacement in ord-1 does not start until its gate on VolumeReplicationGroup ads/bidder holds"],
+          rollout: [],
         },
         {
           workload: "Deployment platform/otel-collector",
@@ -211,6 +215,8 @@ function whatIf(fails, clocks = {}) {
           serves: 11,
           waiting: {},
           bySum: 0,
+          gates: [],
+          rollout: [],
         },
       ],
       clusters: CLUSTERS.map(([cluster, , , , allocatable, requested, reserved, replicas]) => ({
@@ -271,6 +277,8 @@ function overfull() {
     serves: 20,
     waiting: { m4: 12 },
     bySum: 0,
+    gates: [],
+    rollout: [],
     reason: "",
     message: "12 wait for a node in m4",
   };
@@ -342,6 +350,8 @@ function resilience() {
     nobody: loss === "fra-1" ? 4 : 0,
     waiting: 0,
     bySum: 0,
+    gates: [],
+    rollout: [],
   }));
   return {
     controlPlane: "prod-hub",

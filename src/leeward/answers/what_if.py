@@ -29,6 +29,7 @@ from leeward.answers.projection import Projection, project
 from leeward.answers.return_losses import ReturnLosses, losses_on_return
 from leeward.answers.room_arithmetic import CPU, ResourceAmount, amounts_in, counted_by_grade, free_cores
 from leeward.answers.what_helps import Help, cordons_to_try, effect_on
+from leeward.answers.what_waits import with_waits
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.blocked_evictions import alarm_of
@@ -121,7 +122,7 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
 
 def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
     found = project(state, change)
-    fates = with_second_opinion(state, change, fates_in(state, change, found))
+    fates = with_waits(state, change, found, with_second_opinion(state, change, fates_in(state, change, found)))
     left = {key: _left_wholly(state, change, key, found) for key in concerned_in(state, change, found)}
     lost = sorted(name for name, cluster in state.clusters.items() if looks_dead(cluster))
     return WhatIf(

@@ -14,10 +14,13 @@ def answer_of(told: WhatIf) -> str:
     number = counted(len(told.applications), "application")
     if not told.applications:
         return "no application is concerned"
+    gated = sum(bool(each.gates) for each in told.applications)
     if len(told.applications) == 1:
-        return f"1 application is concerned: it {_fate_of(told.applications[0])}"
+        waits = ", and waits for a gate" if gated else ""
+        return f"1 application is concerned: it {_fate_of(told.applications[0])}{waits}"
     kept = sum(each.fate is Fate.KEPT and not each.missing for each in told.applications)
     more = f"; {kept} of them {'is' if kept == 1 else 'are'} kept in place" if kept else ""
+    more += f"; {gated} of them {'waits' if gated == 1 else 'wait'} for a gate" if gated else ""
     if not told.wanting:
         return f"all of {number} find room or stay{more}"
     return f"{_service(told.wanting, number)} ({_missing_of(told.applications)}){more}"

@@ -30,6 +30,7 @@ def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
     yield from _helps(told)
     yield from _missing(told, wide)
     yield from _others(told, wide)
+    yield from _waits(told, wide)
     yield from _when(told)
     yield from _losses(told)
 
@@ -132,6 +133,17 @@ def _others(told: WhatIf, wide: bool) -> Iterator[str]:
     elif moving:
         yield ""
         yield f"  {counted(len(moving), 'application')} move: --wide lists them"
+
+
+def _waits(told: WhatIf, wide: bool) -> Iterator[str]:
+    """Gates that hold replacements, and rollouts that the outage meets."""
+    waits = [(each.workload, said) for each in told.applications for said in (*each.gates, *each.rollout)]
+    if waits:
+        yield from section("WAITS")
+    for workload, said in waits if wide else waits[:MOST_LISTED]:
+        yield from paragraph(f"{workload}: {said.rstrip('.')}.")
+    if len(waits) > MOST_LISTED and not wide:
+        yield f"  {len(waits) - MOST_LISTED} more: --wide"
 
 
 def _when(told: WhatIf) -> Iterator[str]:

@@ -528,6 +528,9 @@ export interface ApplicationFate {
   waiting: Record<string, number>;
   /** Missing ones that find no room by the grades of nodes, and do by the sum of what is free. */
   bySum: number;
+  /** Sentences on gates that hold its replacements, and on its rollout that the outage meets. */
+  gates: string[];
+  rollout: string[];
 }
 
 export interface ClusterFate {
