@@ -11,7 +11,7 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.taint_record import NO_RECORD, TaintRecord
-from leeward.controllers import object_removal
+from leeward.controllers import member_objects, object_removal
 from leeward.controllers.cluster import standing
 from leeward.core.cluster_health import brake
 from leeward.core.cluster_health.standing_taints import record_taints
@@ -21,7 +21,17 @@ from leeward.core.overrides import override_rule
 from leeward.core.placement import situation
 from leeward.runtime import member_works
 from leeward.runtime.interpreter import Interpreter
-from simulator.histories.model import AnyStep, Deploy, Drain, History, MemberHangs, MemberStops, Mode, SyncClusters
+from simulator.histories.model import (
+    AnyStep,
+    Deploy,
+    Drain,
+    History,
+    MemberHangs,
+    MemberLosesData,
+    MemberStops,
+    Mode,
+    SyncClusters,
+)
 from simulator.histories.overriding import REPLICAS
 from simulator.histories.steered.casting import THREE, Casting, evenly, in_turn, web
 from simulator.histories.steered.restored_hub import second_life
@@ -44,6 +54,12 @@ def _drained(seconds: int) -> History:
     """A cluster is drained in which a Job runs, or has run, for so long."""
     job = Deploy(at=42, app="bill", plan=in_turn(*THREE), job="Job", seconds=seconds)
     return History(seed=9, members=PUSHED, steps=(job, Drain(at=80, cluster="m1", lasts=300)))
+
+
+def _emptied() -> History:
+    """A cluster in which a Job has run comes back empty, before its copy would move."""
+    job = Deploy(at=42, app="bill", plan=in_turn(*THREE), job="Job", seconds=5)
+    return History(seed=9, members=PUSHED, steps=(job, MemberLosesData(at=80, lasts=20, member="m1")))
 
 
 def _record_no_taints() -> Any:
@@ -99,6 +115,11 @@ def _forget_sizes() -> Any:
 def _move_what_has_ended() -> Any:
     """A Job that has ended moves like one that runs."""
     return mock.patch.object(situation, "is_finished_job", return_value=False)
+
+
+def _do_again_what_has_ended() -> Any:
+    """A Job that has ended, and is gone from its member, is made there anew."""
+    return mock.patch.object(member_objects, "is_complete_job", return_value=False)
 
 
 def _leave_marks_on_what_stays() -> Any:
@@ -172,6 +193,7 @@ SURROUNDINGS: Mapping[str, Harm] = {
     "move a Job that has ended": Harm(_move_what_has_ended, "S12", _led(tasks)),
     "replace a Job that runs": Harm(_replace_what_runs, "S1", _drained(180)),
     "do a Job again that has ended": Harm(_move_what_has_ended, "S1", _drained(5)),
+    "do a Job again in its place": Harm(_do_again_what_has_ended, "S1", _emptied()),
     "rely on what others have": Harm(_rely_on_what_others_have, "S1", _led(taken_names, 1)),
     "write over what others have": Harm(_write_over_what_others_have, "S6", _led(taken_names, 1)),
     "move what an operator keeps": Harm(_move_what_an_operator_keeps, "S12", _led(operated)),

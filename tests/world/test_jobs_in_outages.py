@@ -6,7 +6,10 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeserver.store.medium import Loaded
+from leeward.api.names import work_name
 from leeward.api.resource import CLUSTERS
+from leeward.core.copies.job_copies import is_complete_job
 from leeward.operations.drain import copies_in, start_drain, undo_drain
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
@@ -190,6 +193,46 @@ def test_s15_a_job_that_is_made_anew_under_the_name_of_a_finished_one_runs() -> 
         await world.sleep(120)
         (other,) = world.assigned(JOB)
         assert await succeeded(world, other) == 1
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+@pytest.mark.parametrize("mode", ["Push", "Pull"])
+def test_s1_a_job_that_has_ended_is_not_begun_again_though_its_cluster_comes_back_empty(mode: Mode) -> None:
+    """A report that outlives its Job. Who wants it done once more makes it anew."""
+
+    async def story(world: World) -> None:
+        there = await start_job(world, 20)
+        assert await succeeded(world, there) == 1
+        member = world.member(there)
+        await member.stop()
+        await world.until(lambda: not world.is_ready(there), 300)
+        member.replace_contents(Loaded((), 0))
+        await world.sleep(600)
+        await member.start()
+        await world.until(lambda: world.is_ready(there), 300)
+        await world.sleep(300)
+        assert (list(world.assigned(JOB)), tasks(world, JOB)) == ([there], [])
+        assert [await jobs_in(world, name) for name in THREE] == [{}, {}, {}]
+        await world.client.delete(JOBS, "bill", "default")
+        await world.client.delete(POLICIES, "bill", "default")
+        await world.sleep(30)
+        assert await succeeded(world, await start_job(world, 20)) == 1
+
+    play(story, dict.fromkeys(THREE, mode))
+
+
+def test_a_job_that_has_ended_and_is_deleted_in_its_member_is_not_begun_again() -> None:
+    async def story(world: World) -> None:
+        there = await start_job(world, 20)
+        assert await succeeded(world, there) == 1
+        await world.member(there).client.delete(JOBS, "bill", "default")
+        await world.client.patch(JOBS, "bill", {"metadata": {"labels": {"team": "billing"}}}, "default")
+        await world.sleep(120)
+        assert [await jobs_in(world, name) for name in THREE] == [{}, {}, {}]
+        work = world.work(there, work_name("Job", "bill", "default"))
+        assert work is not None
+        assert is_complete_job(work)
 
     play(story, dict.fromkeys(THREE, "Push"))
 

@@ -65,9 +65,10 @@ class ExecutionController:
         settle_seconds: float = SETTLE_SECONDS,
         *,
         holds_volumes: bool = True,
+        repeats_jobs: bool = False,
     ) -> None:
         """`returned` says of a copy that comes back whether it stays for now. Who cannot know, as an agent, leaves it:
-        `leeward orphans` lists it."""
+        `leeward orphans` lists it. `repeats_jobs` as in `MemberObjects`."""
         self._plane = plane
         self._member = member
         self._recorder = plane.recorder("execution-controller")
@@ -75,7 +76,9 @@ class ExecutionController:
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         backlinks = works.backlinks(self._add, self._controller.queue.has_failed, is_carried_out)
         self._holds = VolumeHolds(plane, member, works, enabled=holds_volumes)
-        self._objects = MemberObjects(plane, member, works, backlinks, self._written, settle_seconds, self._holds)
+        self._objects = MemberObjects(
+            plane, member, works, backlinks, self._written, settle_seconds, self._holds, repeats_jobs=repeats_jobs
+        )
         self._removal = ObjectRemoval(plane, member, works, backlinks, self._objects, returned)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._found = FoundRemovals(plane)

@@ -21,6 +21,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Unreachable
 from leeward.controllers.volume_holds import VolumeHolds
+from leeward.core.copies.job_copies import is_complete_job
 from leeward.core.execution.claims import beyond_its_binding
 from leeward.core.execution.conflict_resolution import conflict_rules_of, may_overwrite, other_work
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
@@ -72,13 +73,17 @@ class MemberObjects:
         on_written: Callable[[Work], None],
         settle_seconds: float = SETTLE_SECONDS,
         holds: VolumeHolds | None = None,
+        *,
+        repeats_jobs: bool = False,
     ) -> None:
-        """`settle_seconds` is how long a failover takes at most; `holds` are on volumes."""
+        """`settle_seconds` is how long a failover takes at most; `holds` are on volumes; `repeats_jobs`: a complete Job
+        that is gone from its member is made again, as in Karmada."""
         self._plane = plane
         self._member = member
         self._works = works
         self._on_written = on_written
         self._holds = holds
+        self._repeats_jobs = repeats_jobs
         self.backlinks = backlinks
         self._written: dict[tuple[str, Key], str] = {}
         self._last_writes: dict[tuple[str, Key], LastWrite] = {}
@@ -162,11 +167,16 @@ class MemberObjects:
         return None
 
     async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
-        """Raises: AlreadyExists; Conflict when the Work is not to be carried out any more; VolumesHeld."""
+        """Creates the object, but no complete Job anew: it is done once (Holds: S1).
+
+        Raises: AlreadyExists; Conflict when the Work is not to be carried out any more; VolumesHeld.
+        """
         if self._holds is not None:
             await self._holds.refuse(work, desired)
         if not await self._is_wanted(work):
             raise Conflict(Status(code=HTTPStatus.CONFLICT, message=f"the Work {work.name} is going, or has gone"))
+        if is_complete_job(work) and not self._repeats_jobs:
+            return
         since = self._works.ready_since
         key = key_of(desired)
         with self.backlinks.holding(resource, key) as told:

@@ -6,6 +6,8 @@ replicas, so that a copy which is only restarting is not taken for one that serv
 after the cluster had been seen Ready is dated no earlier than that, whichever clock dated the return; a date that is
 yet to come was given by a clock that was ahead, and says nothing of when it was read.
 
+The report of a complete Job outlives the Job in its member: it is not done again (Holds: S1).
+
 Karmada: pkg/controllers/status/work_status_controller.go; drift is mended by the execution controller, which follows
 the same objects.
 """
@@ -28,7 +30,7 @@ from leeward.client import NotFound, NotServed
 from leeward.controllers.owned_claims import OwnedClaims
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.copies.evidence import served_counts
-from leeward.core.copies.job_copies import with_template
+from leeward.core.copies.job_copies import is_complete_job, with_template
 from leeward.core.eviction.volumes import UNKNOWN, owned_claims_in, with_owned_claims
 from leeward.core.execution.settled import is_reported
 from leeward.core.execution.work_generation import carries_generation, is_left, shows
@@ -107,6 +109,8 @@ class WorkStatusController:
                 self._member.name,
                 kept_bytes,
             )
+        if not (there or self._exact_health) and is_complete_job(stored):
+            statuses, carried = list(stored.status.manifest_statuses), True
         carried = carried or (work.is_leaving and not there)
         if carried or anew or not _speaks_of_another_generation(work):
             confirms = anew and find_condition(stored.status.conditions, REFLECTED_CONDITION) is not None

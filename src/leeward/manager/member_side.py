@@ -46,8 +46,9 @@ class MemberSide:
             return
         works = MemberWorks(plane, member, works_namespace)
         if runs("execution"):
+            settles, holds, repeats = self._settle_seconds(), self._identifies, not self.keeps
             ExecutionController(
-                plane, member, works, returned, self._settle_seconds(), holds_volumes=self._identifies
+                plane, member, works, returned, settles, holds_volumes=holds, repeats_jobs=repeats
             ).start()
         if runs("workStatus"):
             WorkStatusController(plane, member, works, exact_health=not self.keeps).start()

@@ -15,6 +15,7 @@ from leeward.api.names import (
     cluster_of_execution_space,
 )
 from leeward.api.work import Binding, ResourceBinding, Work
+from leeward.core.copies.job_copies import is_complete_job
 from leeward.runtime.identity import Key
 from simulator.histories.checkers.claims import unclaimed
 from simulator.histories.checkers.outage_objects import unfinished
@@ -167,14 +168,15 @@ def _has_claims(truth: GroundTruth, binding: Binding, member: str) -> bool:
     return any(uid == owner["uid"] for claim in claims for owner in claim["metadata"].get("ownerReferences", ()))
 
 
-def _refused(truth: GroundTruth, binding: Binding) -> int:
-    """Replicas that a divided binding is assigned where somebody else's object takes the place of its copy, so that as
-    many stay where they were, and it says so (S1)."""
+def _kept_beyond(truth: GroundTruth, binding: Binding) -> int:
+    """Replicas that copies of a divided binding keep beyond those that they are assigned, and it says so (S1): as many
+    find no room or are more than a quota allows, or are assigned where somebody else's object takes the place."""
     blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
     if not binding.spec.is_divided or blocked is None or blocked.reason != "ReplacementLost":
         return 0
-    works = truth.works_of(Key(binding.namespace, binding.name))
-    return sum(replicas for name, replicas in replicas_of(binding).items() if _is_foreign(works.get(name)))
+    works, targets = truth.works_of(Key(binding.namespace, binding.name)), replicas_of(binding)
+    unplaced = binding.spec.replicas - sum(targets.values()) if _is_unplaced(binding) else 0
+    return unplaced + sum(replicas for name, replicas in targets.items() if _is_foreign(works.get(name)))
 
 
 def _is_foreign(work: Work | None) -> bool:
@@ -185,9 +187,9 @@ def _is_foreign(work: Work | None) -> bool:
 def _copy(
     truth: GroundTruth, binding: Binding, template: Manifest, name: str, replicas: int, work: Work | None
 ) -> Iterator[str]:
-    if _is_foreign(work):
-        return
     copy = truth.copy(name, binding)
+    if _is_foreign(work) or (copy is None and work is not None and is_complete_job(work)):
+        return
     if copy is None:
         yield f"there is no copy in {name}"
         return
@@ -205,7 +207,7 @@ def _copy(
     given = resized(truth, binding.spec.resource.kind, binding.spec.resource.name, name)
     replicas = replicas if given is None else given
     has = copy["spec"].get("replicas", 0)
-    if is_autoscaled(copy) or replicas < has <= replicas + _refused(truth, binding):
+    if is_autoscaled(copy) or replicas < has <= replicas + _kept_beyond(truth, binding):
         replicas = has
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"

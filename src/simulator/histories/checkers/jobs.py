@@ -1,5 +1,5 @@
 """S1: a Job runs to its end, once. One that runs is not deleted before it, or another copy of it, has ended; one that
-has ended is not begun elsewhere.
+has ended is not begun again, neither elsewhere nor in its place.
 
 Judged are the Jobs in members, by the template that they name. Excused is what a person asks for: another placement,
 `Directly`, a deleted template, a cluster that leaves. So is a control plane that was restored, and knows less.
@@ -61,7 +61,8 @@ class JobsChecker:
             yield Violation("S1", change.seconds, message)
 
     def _done_again(self, change: Change, job: Manifest) -> Iterator[Violation]:
-        """Judges a copy whose Work was made when every controller had to know that the Job has ended elsewhere."""
+        """Judges a copy whose Work was made when every controller had to know that the Job has ended elsewhere; and one
+        whose Work says that it has ended there."""
         binding, made_at = self._judged(change, job), self._made.get(_work(job))
         if binding is None or made_at is None:
             return
@@ -69,6 +70,8 @@ class JobsChecker:
         works = ((name, self._scene.truth.key_of_work(_key(binding), name)) for name in ended)
         told = {name: self._told[work] for name, work in works if work is not None and work in self._told}
         known = [name for name, since in told.items() if self._scene.lateness.due(since) < made_at]
+        if (since := self._told.get(_work(job))) is not None and self._scene.lateness.due(since) < change.seconds:
+            known.append(change.place)
         if known:
             message = f"{change.key} was begun in {change.place}, though it has ended in {sorted(known)}"
             yield Violation("S1", change.seconds, message)
