@@ -72,7 +72,7 @@ async def publish(client: Client, connection: Connection) -> None:
 
 
 async def withdraw(client: Client) -> None:
-    """Takes back the right to read it; what it says stays, for it may be kubeadm's. Raises: WorldError."""
+    """Takes back the right to read it; its content stays, for it may be kubeadm's. Raises: WorldError."""
     for resource in (_ROLE_BINDINGS, _ROLES):
         await delete_seen(client, resource, _READER, NAMESPACE)
 

@@ -97,5 +97,5 @@ async def _meet(estimates: MemberEstimates) -> None:
 
 
 def _quiet() -> None:
-    """gRPC writes to standard error by itself: each failed handshake. What matters of it is logged here."""
+    """gRPC writes each failed handshake to standard error. The important part is logged here."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -39,7 +39,7 @@ _NO_HTTP = (
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """Description of a cluster that joins: what it is to be called, where it is, and what is said of it."""
+    """Description of a cluster that joins: its name, its connection, and its place."""
 
     name: str
     connection: Connection

@@ -118,7 +118,7 @@ async def _secrets_of(client: Client, cluster: Cluster) -> list[Secret]:
 
 
 async def _delete_secret(client: Client, secret: Secret, tell: Tell) -> None:
-    """Deletes what has not changed since: a cluster of that name may be about to join anew with it. Raises:
+    """Deletes a Secret that has not changed since: a cluster of that name may be about to join anew with it. Raises:
     WorldError. Holds: S5."""
     uid, version = secret.metadata.uid, secret.metadata.resource_version
     try:

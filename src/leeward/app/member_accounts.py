@@ -150,7 +150,7 @@ def _is_ours(found: Manifest, hub: str) -> bool:
 
 
 def _serves(found: Manifest, wanted: Manifest) -> bool:
-    """Tells whether what somebody else has made can be used as it is: a role that was made by joining, whose rules may
+    """Tells whether an object of somebody else can be used as it is: a role that was made by joining, whose rules may
     be cut down, or what says the same."""
     if "rules" in wanted and is_made_by_joining(found):
         return True

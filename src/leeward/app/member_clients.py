@@ -15,7 +15,7 @@ USER_AGENT = "leeward"
 
 
 def members_of(control_plane: Client, transport: Transport) -> Callable[[Cluster], Awaitable[Client]]:
-    """Makes clients of members. `transport` is that of the control plane, for what goes through its proxy.
+    """Makes clients of members. `transport` is that of the control plane, for members behind its proxy.
 
     A client raises WorldError when it is used and its member cannot be reached.
     """

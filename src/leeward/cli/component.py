@@ -61,7 +61,7 @@ def connection_of(kubeconfig: Path | None, kubeconfig_context: str, master: str 
 def calm_collector() -> None:
     """Has the garbage collector look at young objects less often, and at imported ones not at all.
 
-    Hardly anything here is in cycles, and most of what a reconciliation makes is gone before the next begins.
+    Hardly anything here is in cycles, and most objects of a reconciliation are gone before the next begins.
     """
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])

@@ -141,7 +141,7 @@ def _patience(target: Target) -> float:
 
 
 def _no_answer(target: Target, error: Exception) -> str:
-    """Words for what the world said; of a control plane of this machine, what has become of its process."""
+    """Words for an error of the world; of a control plane of this machine, the fate of its process."""
     from kubeapi.errors import Untrusted
     from leeward.client import Unreachable
 

@@ -29,7 +29,7 @@ def demo(keep: bool) -> None:
     """Watch a cluster die and its applications move.
 
     Starts a fleet of its own in a temporary directory, lets member1 die and come back, and takes about 40 seconds.
-    Exits non-zero when what was seen is not what was expected. With the extra `leeward[demo]`, a terminal shows it as
+    Exits non-zero when a step does not end as expected. With the extra `leeward[demo]`, a terminal shows it as
     a picture.
     """
     interrupt_on_termination()

@@ -28,7 +28,7 @@ def offset(sight: Sight) -> str:
 
 
 def verdicts(story: Story) -> list[tuple[str, str, str, str, str, str]]:
-    """Chapter, time, step, what was expected, what was seen, and `ok` or `DIFFERS`."""
+    """Chapter, time, step, the expected and the seen scene, and `ok` or `DIFFERS`."""
     seen = [
         (s.step.chapter, offset(s), s.step.title, s.step.expected, s.seen, "ok" if s.is_expected else "DIFFERS")
         for s in story.sights

@@ -43,7 +43,7 @@ class Client:
 
     @property
     def field_manager(self) -> str:
-        """Name under which API servers note what this client writes."""
+        """Name under which API servers note the writes of this client."""
         return self._headers["user-agent"].partition("/")[0]
 
     async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
@@ -193,7 +193,7 @@ class Client:
                 return response
 
     def behind(self, wrap: Callable[[Transport], Transport]) -> "Client":
-        """A client of the same server, whose requests go through what `wrap` makes of its transport."""
+        """A client of the same server, whose requests go through its transport as `wrap` changes it."""
         return Client(wrap(self._transport), self._headers["user-agent"], patience=self._patience)
 
     def with_patience(self, patience: Patience) -> "Client":
@@ -249,7 +249,7 @@ def _with_kind(resource: Resource[Any], obj: object) -> dict[str, Any]:
 def _path_of(resource: Resource[Any], namespace: str, name: str | None = None, subresource: str = "") -> str:
     """The path of one object, or of a collection where there is no name.
 
-    Names come from objects that others wrote: what would lead to another path is the name of nothing.
+    Names come from objects of others: one that would lead to another path names nothing.
     Raises: NotFound.
     """
     for segment in (namespace or "all", "all" if name is None else name):

@@ -1,4 +1,4 @@
-"""A connection: what is needed to talk to one API server, as plain data; and the transport that it makes."""
+"""A connection to one API server, as plain data, and the transport that it makes."""
 
 import base64
 import ssl

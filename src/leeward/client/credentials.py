@@ -63,7 +63,7 @@ class TokenFile:
 
 @dataclass(frozen=True, slots=True)
 class ExecPlugin:
-    """A program that prints an `ExecCredential`; `cluster` is what it is told of the cluster, if it asks."""
+    """A program that prints an `ExecCredential`; `cluster` describes the cluster for a program that asks."""
 
     command: str
     args: tuple[str, ...] = ()

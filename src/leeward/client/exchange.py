@@ -25,11 +25,11 @@ _SWITCHING = 101
 
 
 class BadAnswer(ConnectionError):
-    """Answer that is no HTTP, or beyond what it may be."""
+    """Answer that is no HTTP, or beyond a bound."""
 
 
 class Exchange:
-    """The callbacks of a parser, and who waits for what they tell. `most` is None for a stream."""
+    """The callbacks of a parser, and who waits for them. `most` is None for a stream."""
 
     def __init__(self, method: str, most: int | None, pause: Callable[[], None], resume: Callable[[], None]) -> None:
         self.code = 0
@@ -67,7 +67,7 @@ class Exchange:
         return chunk
 
     def feed(self, data: bytes) -> bool:
-        """Takes in what has come. Returns whether the connection may go on."""
+        """Takes in received bytes. Returns whether the connection may go on."""
         parser = self._parser
         if parser is None:
             self.is_reusable = False

@@ -1,4 +1,4 @@
-"""Reading a whole answer, up to a bound on what it is when it is unpacked.
+"""Reading a whole answer, up to a bound on its unpacked size.
 
 A few bytes of compressed text can open to any number. So it is opened piece by piece, with a turn for others after
 each, and no further than to the bound.
@@ -40,7 +40,7 @@ async def read_bounded(chunks: AsyncIterable[bytes], encoding: str, most: int, w
 
 
 async def sliced(body: bytes) -> AsyncGenerator[bytes, None]:
-    """Pieces of what is packed, each of which opens to a bounded number of bytes."""
+    """Pieces of a packed body, each of which opens to a bounded number of bytes."""
     for start in range(0, len(body), PACKED_PIECE_BYTES):
         yield body[start : start + PACKED_PIECE_BYTES]
 

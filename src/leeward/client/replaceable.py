@@ -1,4 +1,4 @@
-"""A transport that can be replaced while it is in use: when what it is known by ends, and there is something new."""
+"""A transport that can be replaced while it is in use: when its certificate ends, and there is a new one."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -7,8 +7,8 @@ from kubeapi.transport import Request, Response, Transport
 
 
 class ReplaceableTransport:
-    """A `Transport` that passes on to the latest. What is under way is cut off by a replacement, and tried again by
-    who asked, as when a connection breaks."""
+    """A `Transport` that passes on to the latest. A replacement cuts off requests that are under way; their callers try
+    again, as when a connection breaks."""
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner

@@ -1,6 +1,6 @@
 """Names of servers that somebody else has chosen, resolved and judged: a name must not lead where an address may not.
 
-A name is judged each time that it is resolved, since who owns it may change what it resolves to.
+A name is judged each time that it is resolved, since its owner may change its addresses.
 """
 
 import asyncio

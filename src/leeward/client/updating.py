@@ -1,6 +1,6 @@
 """A transport for those who may update and not patch, as the roles of `karmadactl register` have it for agents.
 
-A merge patch that is refused is carried out here: what is there is read, the patch merged in, and the whole written
+A merge patch that is refused is carried out here: the object is read, the patch merged in, and the whole written
 back with the version that was read. So nothing is overwritten that came between, and a patch of a version that is no
 more is the conflict that it would have been.
 """

@@ -1,4 +1,4 @@
-"""Choice of the controllers that run: what --controllers says, under Karmada's names.
+"""Choice of the controllers that run: the flag --controllers, under Karmada's names.
 
 `*` is all that run by default, `foo` one more, `-foo` one less; the first that speaks of a controller decides.
 
@@ -75,7 +75,7 @@ class ChoiceProblem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`patterns` as in --controllers; `by_default` is what `*` stands for."""
+    """`patterns` as in --controllers; `*` stands for `by_default`."""
 
     patterns: tuple[str, ...] = ("*",)
     by_default: frozenset[str] = frozenset((*BY_DEFAULT, SCHEDULER))

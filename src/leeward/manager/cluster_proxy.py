@@ -72,7 +72,7 @@ class ClusterProxy:
         return await self._connect(replace(asked, name=where)) if isinstance(where, str) else where
 
     async def forward(self, asked: ConnectRequest) -> Forwarded | Conversation:
-        """Forwards a request, and returns what the member answers. Raises: Refused."""
+        """Forwards a request, and returns the member's answer. Raises: Refused."""
         request = _on_behalf(asked)
         try:
             member = await self._member(asked.name)

@@ -100,13 +100,13 @@ class ControllerManager:
         self._controllers.extend(self._composed())
 
     def stand_by(self) -> None:
-        """Has followed what the controllers will read. Nothing is done, and nothing is written, before `start`."""
+        """Returns when the kinds of the controllers are followed. Nothing is done or written before `start`."""
         for controller in self._controllers:
             if isinstance(controller, StandsBy):
                 controller.stand_by()
 
     async def catch_up(self) -> None:
-        """Returns when what is followed is as the control plane is now, or is being listed. Raises: WorldError."""
+        """Returns when the followed kinds are as the control plane is now, or are being listed. Raises: WorldError."""
         leases = await self._plane.client.list(LEASES, SYSTEM_NAMESPACE, limit=1)
         await self._plane.informers.catch_up(int(leases.resource_version or 0))
 

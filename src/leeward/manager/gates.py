@@ -1,4 +1,4 @@
-"""Feature gates, under Karmada's names: which there are, what they are by default, and which can be switched."""
+"""Feature gates, under Karmada's names: their defaults, and which can be switched."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

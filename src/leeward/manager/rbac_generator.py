@@ -45,7 +45,7 @@ Joined = Callable[[str], bool]
 
 
 def problem_of_generated(review: AdmissionReview, joined: Joined) -> str:
-    """Reason why the generator may not do what is reviewed; empty where it may."""
+    """Reason why the generator may not do the reviewed action; empty where it may."""
     resource, name = review.resource.plural, str(section(review.object, "metadata").get("name", ""))
     if resource == "certificatesigningrequests":
         return "" if name.startswith(_REQUEST_PREFIX) else f"may only delete its own requests, {_REQUEST_PREFIX}..."

@@ -146,7 +146,7 @@ class ManagerSettings:
         return replace(self.brake, probe_period_seconds=self.timing.cluster_status_update_frequency)
 
     def in_force(self) -> SettingsInForce:
-        """Settings as whoever asks what will happen is told of them."""
+        """Settings as forecasts are told of them."""
         timing = self.timing
         return SettingsInForce(
             told=True,

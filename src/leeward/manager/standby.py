@@ -61,7 +61,7 @@ class Standby:
             await self._discard()
 
     async def work(self) -> None:
-        """Works until cancelled, on what is ready. To be called when the lease is held."""
+        """Works until cancelled, with the prepared controllers. To be called when the lease is held."""
         self._works = True
         try:
             await self._look()

@@ -51,7 +51,7 @@ class WebhookTemplates:
 
 
 def _policy(record: Record) -> ClusterPropagationPolicy | None:
-    """None for one that nobody can read: it claims nothing, so that what it may have meant is asked as any webhook."""
+    """None for an unreadable one: it claims nothing, so that its webhooks are asked as any other."""
     try:
         return codec.decode(record.value, ClusterPropagationPolicy)
     except codec.DecodeError:

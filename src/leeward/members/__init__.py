@@ -1,4 +1,4 @@
-"""Local member clusters: what makes an API server behave like a cluster that runs something.
+"""Local member clusters: controllers by which an API server behaves like a cluster that runs something.
 
     Deployment ─▸ ReplicaSet ─▸ Pod ─▸ scheduler (nodeName) ─▸ kubelet (Running, Ready)
     StatefulSet, DaemonSet, Job ─▸ Pod

@@ -9,7 +9,7 @@ from leeward.runtime.informer import Informer
 
 
 class Addresses:
-    """Table of which address belongs to which Pod; what the server has seen of it survives a restart."""
+    """Table of the addresses of Pods; addresses that the server has seen survive a restart."""
 
     def __init__(self, pods: Informer[Manifest]) -> None:
         self._by_uid: dict[str, str] = {}

@@ -28,7 +28,7 @@ _TARGETS = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SETS,
 
 
 class AutoscalerController:
-    """Controller of autoscalers. What was recommended is remembered by this process only: a restart begins a new
+    """Controller of autoscalers. Recommendations are remembered by this process only: a restart begins a new
     window, as in Kubernetes."""
 
     def __init__(self, platform: Platform) -> None:

@@ -21,7 +21,7 @@ SUCCESS: Manifest = {"metadata": {}, "status": "Success"}
 
 
 class Channels:
-    """One conversation over a WebSocket. `write` and `end` are for what runs, `read` gives it its input."""
+    """One conversation over a WebSocket. The command uses `write` and `end`, and `read` for its input."""
 
     def __init__(self, protocol: str) -> None:
         self._protocol = protocol

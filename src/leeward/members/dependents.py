@@ -1,7 +1,7 @@
 """The objects of one kind by the owner that controls them, as the API server will soon say they are.
 
 Between the answer to a deletion and its event, the cache still shows the object as if nothing had happened; whoever
-counts then would delete another one. So what was deleted is shown as leaving until the event comes.
+counts then would delete another one. So a deleted object is shown as leaving until the event comes.
 """
 
 from kubeapi.meta import Manifest, ReadOnlyManifest

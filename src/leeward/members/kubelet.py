@@ -84,7 +84,7 @@ class KubeletController:
         return None
 
     async def _run(self, pod: Manifest, node: Manifest) -> datetime | None:
-        """Creates the containers, or says why they cannot be created, and waits for what they lack."""
+        """Creates the containers, or says why they cannot be created, and waits for their missing objects."""
         find = await self._sources.lookup(pod)
         now = self._platform.clock.now()
         if fault := mount_fault(pod, find):
@@ -157,7 +157,7 @@ class KubeletController:
             self._controller.queue.add(key_of(new))
 
     def _node_changed(self, old: Manifest | None, new: Manifest | None) -> None:
-        """A node that comes takes up its Pods; what one leaves behind is collected."""
+        """A new node takes up its Pods; Pods of a node that went are collected."""
         if old is None or new is None:
             for pod in self._by_node.get(key_of(new or old).name):
                 self._controller.queue.add(key_of(pod))

@@ -33,7 +33,7 @@ _TEXT = {"content-type": "text/plain"}
 
 
 class KubeletApi:
-    """`answer` is what the API server asks (`ApiServer.reach_kubelet`)."""
+    """The API server calls `answer` (`ApiServer.reach_kubelet`)."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -120,7 +120,7 @@ class _Session:
         await self._channels.end(exited(ended.code))
 
     async def _read_lines(self) -> int:
-        """A shell that reads what is typed; gives the code that it ends with."""
+        """Runs a shell on typed lines; returns its exit code."""
         code, kept = 0, b""
         await self._prompt()
         while (typed := await self._channels.read()) is not None and b"\x04" not in typed:

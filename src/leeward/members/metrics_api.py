@@ -1,4 +1,4 @@
-"""`metrics.k8s.io` of a local member: what `kubectl top` shows, and autoscalers of others read.
+"""`metrics.k8s.io` of a local member, for `kubectl top` and for autoscalers of others.
 
 The same figures as the member's own autoscalers scale on (`rules/usage`); nothing is measured. What is missing is told
 as metrics-server tells it.

@@ -1,4 +1,4 @@
-"""Sums of what the Pods of each node ask for, kept up to date with every change."""
+"""Sums of the requests of each node's Pods, kept up to date with every change."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""The nodes controller: the Nodes of the cluster are there, and say of themselves what the settings say of them."""
+"""The nodes controller: makes the Nodes of the cluster and keeps them as the settings ask."""
 
 from datetime import datetime
 

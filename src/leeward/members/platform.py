@@ -86,11 +86,11 @@ class Platform:
         self.informer(resource).on_change(changed)
 
     def warn(self, component: str, resource: Resource[Manifest], about: Manifest, reason: str, message: str) -> None:
-        """Tells what is wrong with an object, as an event of the cluster."""
+        """Tells the fault of an object, as an event of the cluster."""
         self._events.record(Note(component, reference_of(resource, about), WARNING, reason, message))
 
     def tell(self, component: str, resource: Resource[Manifest], about: Manifest, reason: str, message: str) -> None:
-        """Tells as `warn`, of what is not wrong."""
+        """Tells as `warn`, where nothing is wrong."""
         self._events.record(Note(component, reference_of(resource, about), NORMAL, reason, message))
 
     async def create(self, resource: Resource[Manifest], manifest: Manifest) -> None:
@@ -136,7 +136,7 @@ class Platform:
         status: Mapping[str, Any],
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """Writes the status, and annotations with it, where they differ from what was seen. Raises: Conflict."""
+        """Writes the status, and annotations with it, where they differ from the known ones. Raises: Conflict."""
         patch = merge_patch({"status": mapping_at(seen, "status")}, {"status": status})
         known = annotations_of(seen)
         added = {name: value for name, value in (annotations or {}).items() if known.get(name) != value}
@@ -170,7 +170,7 @@ def owner_key(manifest: ReadOnlyManifest, owner: Resource[Manifest]) -> Key | No
 
 
 async def together(*writes: Awaitable[None]) -> None:
-    """Returns when all have ended. Raises: what the first of them that failed has raised."""
+    """Returns when all have ended. Raises: the error of the first that failed."""
     for outcome in await asyncio.gather(*writes, return_exceptions=True):
         if outcome is not None:
             raise outcome

@@ -1,4 +1,4 @@
-"""Creating Pods in the name of what controls them: a refusal is an event of the owner, as every workload tells it."""
+"""Creating Pods in the name of their controller: a refusal is an event of the owner, as every workload tells it."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ FAILED_CREATE = "FailedCreate"
 async def create_pods(
     platform: Platform, resource: Resource[Manifest], owner: Manifest, pods: Iterable[Manifest]
 ) -> None:
-    """Returns when all have been asked for. Raises: what the first of them that failed has raised."""
+    """Returns when all have been asked for. Raises: the error of the first that failed."""
     await together(*(_create(platform, resource, owner, pod) for pod in pods))
 
 

@@ -1,7 +1,7 @@
-"""ResourceQuotas of a simulated cluster: what is used of them, and the admission that keeps out what exceeds them.
+"""ResourceQuotas of a simulated cluster: their use, and the admission that keeps them.
 
-Kubernetes: pkg/controller/resourcequota, plugin/pkg/admission/resourcequota; of what `rules.quota_usage` counts.
-Only Pods are kept out, as they are what a quota of compute resources is about.
+Kubernetes: pkg/controller/resourcequota, plugin/pkg/admission/resourcequota; for the resources of
+`rules.quota_usage`. Only Pods are kept out: a quota of compute resources is about them.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ class ResourceQuotaAdmission:
         return review.object
 
     def _objects(self, prefix: str, namespace: str) -> Iterator[Manifest]:
-        """Objects with what is being written: many Pods come at once."""
+        """Objects, and those that are being written: many Pods come at once."""
         return (codec.decode_manifest(record.value) for record in self._store.heads(f"{prefix}{namespace}/"))
 
 

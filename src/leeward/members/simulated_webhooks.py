@@ -1,6 +1,6 @@
 """Webhooks of a simulated cluster: one whose Service has ready Pods lets everything pass, as nothing runs in them.
 
-Without a ready Pod it is away, as in any cluster, and its `failurePolicy` says what comes of that.
+Without a ready Pod it is away, as in any cluster, and its `failurePolicy` decides.
 """
 
 from kubeapi import codec

@@ -39,7 +39,7 @@ DICTIONARY = b"".join(struct.pack(">I", len(word)) + word.encode() for word in _
 
 
 class SpdyError(Exception):
-    """The client has sent what is not SPDY."""
+    """The client has sent bytes that are not SPDY."""
 
 
 class _Type(IntEnum):

@@ -55,7 +55,7 @@ class StatefulSetController:
         return next_available_at(pods, stateful_set, now)
 
     async def _create_claims(self, stateful_set: Manifest, ordinals: Iterable[int]) -> None:
-        """Creates the claims that are missing; what is there keeps its data."""
+        """Creates the claims that are missing; the others keep their data."""
         for claim in render_claims(stateful_set, ordinals):
             key = key_of(claim)
             if self._claims.get(key.name, key.namespace) is None:

@@ -70,7 +70,7 @@ class Workloads:
         return (RootCertificatesController(self._platform, settings),) if settings.root_certificates else ()
 
     def serve(self, api_server: ApiServer) -> None:
-        """Has the API server that these workloads are in answer for their containers, and for what they use."""
+        """Has the API server of these workloads answer for their containers, and for the resources that they use."""
         api_server.reach_kubelet(KubeletApi(self._platform).answer)
         MetricsApi(self._platform).serve(api_server)
 

@@ -1,4 +1,4 @@
-"""Scene: what can be seen of the application at one moment, with the eyes of kubectl, and nothing else."""
+"""Scene: the application at one moment, as kubectl shows it, and nothing else."""
 
 from dataclasses import dataclass, field
 from typing import cast

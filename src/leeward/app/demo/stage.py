@@ -1,6 +1,6 @@
 """Plays the story on a running fleet: creates the application, kills member1, brings it back, and watches.
 
-Every change that the API servers report is looked at, so that what two writes did is never taken for one.
+Every change that the API servers report is looked at, so that two writes are never taken for one.
 """
 
 import asyncio

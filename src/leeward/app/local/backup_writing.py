@@ -1,4 +1,4 @@
-"""Writing the backup of one component: a copy of its store, and what makes that worth something on another machine."""
+"""Writing the backup of one component: a copy of its store, and the keys that another machine needs to use it."""
 
 import os
 from pathlib import Path

@@ -88,7 +88,7 @@ def restore(layout: Layout, member: str, backup: Path) -> Restored:
 
 
 def _received(backup: Path, copy: Path) -> Path:
-    """A file with what comes through a pipe or a device, which has no size. Raises: FleetError."""
+    """A file with the bytes of a pipe or a device, which has no size. Raises: FleetError."""
     try:
         source = nullcontext(sys.stdin.buffer) if backup == STANDARD else backup.open("rb")
         with source as opened, open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
@@ -102,7 +102,7 @@ def _received(backup: Path, copy: Path) -> Path:
 
 
 def _put_fleet_file_back(layout: Layout, backed_up: Layout) -> None:
-    """Puts back what the fleet is, from a backup of this very one, where its own file is lost or cannot be read: a
+    """Puts back the fleet's description, from a backup of this very one, where its own file is lost or unreadable: a
     later version may have written it. That file is kept beside it."""
     with suppress(FleetError):
         if find_fleet(layout) is not None:
@@ -215,7 +215,7 @@ def _found_fleet(layout: Layout, checked: Path, backup: Path) -> Restored:
 
 
 def clear_interrupted(layout: Layout) -> None:
-    """Deletes what a restore that was ended midway left: all of it was its own, where there is no fleet yet."""
+    """Deletes the files of a restore that was ended midway: all are its own where there is no fleet yet."""
     staged = layout.root / RESTORING
     if staged.is_dir() and not layout.fleet_file.exists():
         for path in (layout.pki, layout.control_plane):
@@ -225,7 +225,7 @@ def clear_interrupted(layout: Layout) -> None:
 
 @contextmanager
 def _checked(backup: Path) -> Generator[Path]:
-    """A directory with what is in the backup, and a store that was read to its end; a bare copy of one is a backup,
+    """A directory with the files of the backup, and a store that was read to its end; a bare copy of one is a backup,
     too. It is not in the data directory. Raises: FleetError."""
     with unpacking() as directory:
         store = directory / STORE

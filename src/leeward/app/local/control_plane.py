@@ -31,7 +31,7 @@ def is_running(layout: Layout) -> bool:
 
 
 def why_silent(layout: Layout) -> str:
-    """Explanation of what has become of the process that does not answer, and the way out."""
+    """Explanation why the process does not answer, and the way out."""
     match processes.state_of(layout, CONTROL_PLANE):
         case State.STOPPED:
             reason = fatal_reason(layout.log(CONTROL_PLANE))

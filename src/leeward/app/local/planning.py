@@ -1,4 +1,4 @@
-"""Plan of the fleet that `leeward up` starts: what the directory holds, what was asked for, and the ports that are free
+"""Plan of the fleet that `leeward up` starts: from the directory, the request, and the ports that are free
 now."""
 
 from collections.abc import Mapping, Sequence

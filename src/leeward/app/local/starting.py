@@ -42,7 +42,7 @@ WATCH_SECONDS = 0.5
 
 
 class Started(NamedTuple):
-    """A fleet that runs. `late` says why clusters are not Ready; `upgraded` what was kept of another version.
+    """A fleet that runs. `late` says why clusters are not Ready; `upgraded` names the copy of another version.
 
     `stopped` are members that were stopped on purpose, and stay so.
     """
@@ -120,7 +120,7 @@ def watch_fleet(layout: Layout, pause: Callable[[float], None] = time.sleep) -> 
 
 
 def join_members(layout: Layout, fleet: LocalFleet, members: Sequence[Member]) -> dict[str, str]:
-    """Joins members whose API servers run; returns what is to be said of those that are not Ready in time, by name.
+    """Joins members whose API servers run; returns a message for each that is not Ready in time, by name.
 
     Raises: FleetError.
     """
@@ -153,7 +153,7 @@ def _identity(api: AdminClient, layout: Layout, member: Member) -> str:
 
 
 def _start_all(layout: Layout, fleet: LocalFleet, stopped: frozenset[str], tell: Tell) -> dict[str, str]:
-    """Starts all processes but those of `stopped`. Nobody waits for the dashboard: what runs does not need it."""
+    """Starts all processes but those of `stopped`. Nobody waits for the dashboard: no other process needs it."""
     members = [member for member in fleet.members if member.name not in stopped]
     names = [member.name for member in members]
     tell(f"starting the API servers of the control plane and of {', '.join(names) or 'no member'}")

@@ -1,4 +1,4 @@
-"""The processes of a local fleet, for `leeward status`: what runs, and what is wrong where one does not."""
+"""The processes of a local fleet, for `leeward status`: which run, and why others do not."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal

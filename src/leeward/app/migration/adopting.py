@@ -39,7 +39,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class SwitchPlan:
-    """`remarks` say what will happen; `resumed`: the record of a switch that was begun before."""
+    """`remarks` tell the coming changes; `resumed`: the record of a switch that was begun before."""
 
     survey: Survey
     remarks: tuple[Remark, ...]

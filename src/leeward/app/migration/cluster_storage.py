@@ -100,7 +100,7 @@ async def write_all(
 
 
 async def release_all(client: Client, clusters: Iterable[Manifest]) -> None:
-    """Takes the finalizers off these very ones: the definition can go then, with what it keeps. Raises: WorldError."""
+    """Takes the finalizers off these very ones: the definition can go then, with its objects. Raises: WorldError."""
     for cluster in clusters:
         await patch_seen(client, CLUSTER_MANIFESTS, cluster, _release, only_seen=True)
 

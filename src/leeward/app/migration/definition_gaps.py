@@ -1,4 +1,4 @@
-"""Gaps in Karmada's definitions, which lack what Leeward writes: an API server drops such fields in silence, and
+"""Gaps in Karmada's definitions, which lack fields that Leeward writes: an API server drops such fields in silence, and
 refuses such values."""
 
 from collections.abc import Iterator, Mapping

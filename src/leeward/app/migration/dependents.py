@@ -43,7 +43,7 @@ async def attach(client: Client, dependents: Iterable[Dependent], uid: str) -> N
 
 
 async def _refer(client: Client, dependent: Dependent, reference: OwnerReference | None) -> None:
-    """Leaves the other references as they are. What is gone, or another by now, needs none."""
+    """Leaves the other references as they are. An object that is gone, or another by now, needs none."""
     resource = _resource_of(dependent)
     try:
         found = await client.get(resource, dependent.name, dependent.namespace)

@@ -39,7 +39,7 @@ async def alone(
     """Does `switch` while nobody else does one; when the Lease is lost meanwhile, it is begun again, as it can be.
     `tell` is given whom it waits for.
 
-    Raises: FleetError when another one goes on; WorldError; what `switch` raises.
+    Raises: FleetError when another one goes on; WorldError; errors of `switch`.
     """
     client = Client(transport)
     if holder := await _make_lease(client):

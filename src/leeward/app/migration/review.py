@@ -1,4 +1,4 @@
-"""Review of what a survey means for a switch: what is in its way, what it will change, and what stays as it is.
+"""Review of a survey before a switch: obstacles, changes, and objects that stay as they are.
 
 Every remark is a sentence, and names the command that helps where there is one.
 """

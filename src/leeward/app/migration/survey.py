@@ -1,4 +1,4 @@
-"""A survey of a control plane before a switch: what is installed, what runs, and what is in use. Writes nothing.
+"""A survey of a control plane before a switch: installed, running and used parts. Writes nothing.
 
 Whether a component runs is seen by whether its Lease is renewed while we look, until it has run out: a clock that is
 wrong hides nobody, and who was killed a moment ago holds nothing up for long.

@@ -1,4 +1,4 @@
-"""A HorizontalPodAutoscaler: how many replicas it wants, and what it reports.
+"""A HorizontalPodAutoscaler: the replicas that it wants, and its status.
 
 For each metric: as many as bring the mean of the ready Pods to the target, unless that is within a tenth of it; the
 greatest of these counts, between minimum and maximum.
@@ -30,7 +30,7 @@ _DEFAULT_METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"a
 
 @dataclass(frozen=True, slots=True)
 class PodLoad:
-    """One ready Pod, and what it uses."""
+    """One ready Pod, and its use of resources."""
 
     pod: Manifest
     usage: Usage
@@ -46,7 +46,7 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """`replicas` is what the target is to have; `wanted` what the metrics ask for. With a `fault` nothing changes."""
+    """`replicas` are for the target; `wanted` are those that the metrics ask for. With a `fault` nothing changes."""
 
     replicas: int
     wanted: int
@@ -119,7 +119,7 @@ def autoscaler_status(autoscaler: ReadOnlyManifest, current: int, scaling: Scali
 
 
 def _proposal(metric: Mapping[str, Any], current: int, loads: Sequence[PodLoad]) -> tuple[int, Manifest, str]:
-    """Number of replicas that a metric asks for, how it is shown, and what an event calls it. Raises: _NoMetric."""
+    """Number of replicas that a metric asks for, the metric as shown, and its name in events. Raises: _NoMetric."""
     kind = text_at(metric, "type")
     field = {"Resource": "resource", "ContainerResource": "containerResource"}.get(kind)
     if field is None:

@@ -1,6 +1,6 @@
-"""Claims of a Pod, and what they mean for its scheduling.
+"""Claims of a Pod, and their meaning for its scheduling.
 
-Kubernetes: pkg/scheduler, the plug-in VolumeBinding; the same messages, without what preemption adds.
+Kubernetes: pkg/scheduler, the plug-in VolumeBinding; the same messages, but none about preemption.
 """
 
 from collections.abc import Callable, Iterable

@@ -29,7 +29,7 @@ _UNSAID: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """One container as its processes see it. `files` are what volumes hold, by absolute path."""
+    """One container as its processes see it. `files` are those of its volumes, by absolute path."""
 
     hostname: str
     environment: Mapping[str, str]
@@ -45,7 +45,7 @@ def container_names(pod: ReadOnlyManifest) -> list[str]:
 
 
 def container_state(pod: ReadOnlyManifest, name: str) -> Mapping[str, Any]:
-    """`waiting`, `running` or `terminated`, with what is said of it; empty when nothing is said."""
+    """`waiting`, `running` or `terminated`, with its fields; empty where the status has none."""
     statuses = [*list_at(pod, "status", "initContainerStatuses"), *list_at(pod, "status", "containerStatuses")]
     return next((mapping_at(status, "state") for status in statuses if status.get("name") == name), _UNSAID)
 

@@ -1,4 +1,4 @@
-"""A CronJob: which Job is due, which ones give way to it or to the limits of the history, and what it reports.
+"""A CronJob: which Job is due, which ones give way to it or to the limits of the history, and its status.
 
 Kubernetes: pkg/controller/cronjob. Same, but that a schedule with `@every` counts from the last run.
 """

@@ -1,4 +1,4 @@
-"""A DaemonSet: on which nodes it runs, which Pods to create, replace or remove, and what it reports.
+"""A DaemonSet: on which nodes it runs, which Pods to create, replace or remove, and its status.
 
 Kubernetes: pkg/controller/daemon. Same, except that Pods are bound to their node at once, without the scheduler, that
 nodes which are not ready get none, and that a rolling update does not surge.

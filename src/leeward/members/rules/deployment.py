@@ -79,7 +79,7 @@ def decide_sizes(deployment: ReadOnlyManifest, revisions: Revisions, old_pods_le
 
 
 def _size(replica_set: ReadOnlyManifest) -> Size:
-    """Size of a ReplicaSet; what is reported for more replicas than are wanted by now is not counted on."""
+    """Size of a ReplicaSet; reported replicas beyond the wanted ones do not count."""
     wanted = replicas_of(replica_set)
     return Size(wanted, min(wanted, int_at(replica_set, "status", "availableReplicas")))
 

@@ -34,7 +34,7 @@ def deployment_status(deployment: ReadOnlyManifest, revisions: Revisions, now: d
 
 
 def _with_failure(conditions: Sequence[Condition], revisions: Revisions, now: datetime) -> Sequence[Condition]:
-    """Conditions with what the ReplicaSets say of Pods that could not be created, the newest first."""
+    """Conditions with those of ReplicaSets about Pods that could not be created, the newest first."""
     failures = (condition_of(s, REPLICA_FAILURE) for s in reversed(revisions.all))
     failure = next((condition for condition in failures if condition), None)
     if failure is not None:

@@ -39,7 +39,7 @@ class Unschedulable:
 
 
 def choose_node(pod: ReadOnlyManifest, nodes: Sequence[Node], used: Mapping[str, Amounts]) -> str | Unschedulable:
-    """The name of the node for a Pod; `used` is what the Pods of each node ask for together."""
+    """The name of the node for a Pod; `used` are the summed requests of each node's Pods."""
     asked = requests_of(pod)
     refusals = {node.name: _refusal(pod, node, asked, used.get(node.name, {})) for node in nodes}
     fitting = [node for node in nodes if not refusals[node.name]]
@@ -99,7 +99,7 @@ def _explain(refusals: Sequence[str]) -> str:
 
 
 def _allocated(node: Node, asked: Amounts, used: Amounts) -> Decimal:
-    """The mean share of what is scored that would be taken."""
+    """The mean share of the scored resources that would be taken."""
     offered = _offered(node)
     after = add(used, asked)
     shares = [after.get(name, Decimal(0)) / offered[name] for name in _SCORED if offered.get(name)]
@@ -123,7 +123,7 @@ def _sum(parts: Sequence[Mapping[str, Any]]) -> dict[str, Decimal]:
 
 
 def _amount(quantity: object) -> Decimal:
-    """Amount of a quantity; what cannot be read as one counts as nothing."""
+    """Amount of a quantity; an unreadable one counts as nothing."""
     try:
         return parse_quantity(str(quantity))
     except ValueError:

@@ -1,4 +1,4 @@
-"""A Job: how many Pods it still needs, whether it has ended, and what it reports.
+"""A Job: how many Pods it still needs, whether it has ended, and its status.
 
 Kubernetes: pkg/controller/job. Same for counts, deadline, back-off limit and suspension; completion indexes, pod
 failure policies and pauses between retries are left out.
@@ -122,7 +122,7 @@ def _conditions(job: ReadOnlyManifest, outcome: Outcome | None) -> Sequence[Cond
 
 
 def _counts(job: ReadOnlyManifest, pods: Sequence[ReadOnlyManifest]) -> Mapping[str, int]:
-    """Counts of a Job's Pods; what was counted before stays counted, though its Pod be gone."""
+    """Counts of a Job's Pods; a Pod that was counted stays counted when it is gone."""
     phases = [text_at(pod, "status", "phase") for pod in pods]
     return {
         "active": sum(is_active(pod) for pod in pods),

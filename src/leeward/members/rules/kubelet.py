@@ -1,4 +1,4 @@
-"""The life of a Pod on its node: what its status is at each stage, and how long each stage lasts.
+"""The life of a Pod on its node: its status at each stage, and the length of each stage.
 
 bound ─▸ Pending (ContainerCreating) ─start-up▸ Running, Ready ─only Pods of Jobs▸ Succeeded
                   ├─start-up, image cannot be pulled▸ Pending (ImagePullBackOff)

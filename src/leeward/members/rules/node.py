@@ -1,4 +1,4 @@
-"""The nodes of a simulated cluster: their names and addresses, and what their kubelets report."""
+"""The nodes of a simulated cluster: their names and addresses, and the reports of their kubelets."""
 
 import ipaddress
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ def render_node(index: int, capacity: Mapping[str, str], now: datetime) -> Manif
 
 
 def restored_status(observed: ReadOnlyManifest, rendered: ReadOnlyManifest) -> Mapping[str, Any]:
-    """The status with what the kubelet says of itself put back; what others have added stays."""
+    """The status with the kubelet's own fields put back; fields of others stay."""
     before, status = mapping_at(observed, "status"), mapping_at(rendered, "status")
     amounts = {name: {**mapping_at(before, name), **status[name]} for name in ("capacity", "allocatable")}
     return {**before, **status, **amounts, "conditions": _restored(list_at(before, "conditions"), status["conditions"])}

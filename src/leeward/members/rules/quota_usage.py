@@ -36,14 +36,14 @@ def pods_use(pods: Iterable[ReadOnlyManifest]) -> dict[str, Decimal]:
 
 
 def quota_status(quota: ReadOnlyManifest, used: Amounts) -> Manifest:
-    """The limit, and what is used of it."""
+    """The limit, and its use."""
     hard = mapping_at(quota, "spec", "hard")
     counted = {name: _shown(name, used.get(name, NOTHING)) for name in hard if _is_counted(name)}
     return {"hard": dict(hard), "used": counted}
 
 
 def pod_refusal(quota: ReadOnlyManifest, pod: ReadOnlyManifest, used: Amounts) -> str:
-    """Reason for which the quota takes no such Pod beside what is `used`; empty when it does."""
+    """Reason for which the quota takes no such Pod beside the `used` amounts; empty when it does."""
     name, hard = quota["metadata"]["name"], mapping_at(quota, "spec", "hard")
     asked = _use_of(pod)
     missing = sorted(limited for limited in hard if limited not in asked and _is_compute(limited))

@@ -19,7 +19,7 @@ from leeward.members.rules.volume_binding import is_bound
 
 
 class Source(Enum):
-    """A kind that data comes from; the value is what a kubelet calls it."""
+    """A kind that data comes from; the value is its name in messages of a kubelet."""
 
     CONFIG_MAP = "configmap"
     SECRET = "secret"

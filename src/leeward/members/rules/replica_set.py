@@ -1,4 +1,4 @@
-"""A ReplicaSet: how many Pods it lacks, which it has too many, and what it reports."""
+"""A ReplicaSet: how many Pods it lacks, which it has too many, and its status."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ class Shell:
         return program(self, command[1:], stdin)
 
     def run_script(self, script: str, stdin: bytes = b"", code: int = 0) -> Ended:
-        """Runs a line, or several; `code` is what `$?` is at its beginning."""
+        """Runs a line, or several; `code` is `$?` at its beginning."""
         output, errors, piped = b"", b"", stdin
         try:
             steps = _split(script)
@@ -91,7 +91,7 @@ class Shell:
 
 
 def expand(word: str, environment: Mapping[str, str], code: int) -> str:
-    """A word as it is meant: what single quotes hold stays, variables elsewhere are replaced, quotes go away."""
+    """A word after expansion: variables outside of single quotes are replaced, quotes go away."""
     parts = re.findall(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|[^'\"\\]+", word)
     return "".join(_expand_part(part, environment, code) for part in parts)
 
@@ -112,7 +112,7 @@ def _expand_part(part: str, environment: Mapping[str, str], code: int) -> str:
 
 
 def _split(script: str) -> list[tuple[str, list[str]]]:
-    """Commands with what stands before each. Raises: ValueError for quotes that are not closed."""
+    """Commands, each with the separator before it. Raises: ValueError for quotes that are not closed."""
     steps: list[tuple[str, list[str]]] = [("", [])]
     rest = script.strip()
     while rest:

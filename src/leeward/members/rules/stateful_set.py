@@ -1,4 +1,4 @@
-"""A StatefulSet: which ordinal comes or goes next, and what it reports.
+"""A StatefulSet: which ordinal comes or goes next, and its status.
 
 Kubernetes: pkg/controller/statefulset (stateful_set_control). Same order of steps, except that there are no
 ControllerRevisions (a Pod below the partition that is lost comes back with the new template). Claims are made by the

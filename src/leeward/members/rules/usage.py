@@ -43,7 +43,7 @@ def _share(owners: Sequence[ReadOnlyManifest], name: str, sharing: int) -> Decim
 
 
 def _amount(manifest: ReadOnlyManifest, name: str) -> Decimal | None:
-    """Amount that an annotation gives; what cannot be read as a quantity says nothing."""
+    """Amount that an annotation gives; none where it is no quantity."""
     text = mapping_at(manifest, "metadata", "annotations").get(_ANNOTATIONS[name])
     try:
         return parse_quantity(str(text)) if text is not None else None

@@ -1,4 +1,4 @@
-"""Claims and the volumes that they are bound to: which volume fits, when one is made, and what both report.
+"""Claims and the volumes that they are bound to: which volume fits, when one is made, and the status of both.
 
 A claim is bound to the smallest volume that fits; where there is none, the provisioner of a simulated cluster makes
 one, if the claim's StorageClass is one of its own. With `WaitForFirstConsumer` it waits until the scheduler has chosen
@@ -142,7 +142,7 @@ def volume_phase(volume: ReadOnlyManifest, claim: ReadOnlyManifest | None) -> st
 
 
 def is_reclaimed(volume: ReadOnlyManifest) -> bool:
-    """Tells whether a volume goes with its claim: by its policy, and only what the provisioner has made."""
+    """Tells whether a volume goes with its claim: by its policy, and only if the provisioner has made it."""
     made_by = mapping_at(volume, "metadata", "annotations").get(PROVISIONED_BY)
     return text_at(volume, "spec", "persistentVolumeReclaimPolicy") == "Delete" and made_by == PROVISIONER
 
@@ -182,7 +182,7 @@ def _capacity(volume: ReadOnlyManifest) -> float:
 
 
 def _amount(amounts: Mapping[str, Any]) -> float:
-    """Amount of storage; what cannot be read as a quantity counts as nothing."""
+    """Amount of storage; an unreadable quantity counts as nothing."""
     try:
         return float(parse_quantity(str(amounts.get("storage", "0"))))
     except ValueError:
