@@ -10,6 +10,7 @@ from kubeserver.store.medium import Loaded
 from leeward.api.names import work_name
 from leeward.api.resource import CLUSTERS
 from leeward.core.copies.job_copies import is_complete_job
+from leeward.manager.settings import ManagerSettings
 from leeward.operations.drain import copies_in, start_drain, undo_drain
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
@@ -222,19 +223,26 @@ def test_s1_a_job_that_has_ended_is_not_begun_again_though_its_cluster_comes_bac
     play(story, dict.fromkeys(THREE, mode))
 
 
-def test_a_job_that_has_ended_and_is_deleted_in_its_member_is_not_begun_again() -> None:
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_job_that_has_ended_and_is_deleted_in_its_member_is_not_begun_again(*, exact: bool) -> None:
+    """A Job in its place is wanted by Karmada alone."""
+
     async def story(world: World) -> None:
         there = await start_job(world, 20)
         assert await succeeded(world, there) == 1
         await world.member(there).client.delete(JOBS, "bill", "default")
         await world.client.patch(JOBS, "bill", {"metadata": {"labels": {"team": "billing"}}}, "default")
         await world.sleep(120)
+        if exact:
+            assert await succeeded(world, there) == 1
+            return
         assert [await jobs_in(world, name) for name in THREE] == [{}, {}, {}]
         work = world.work(there, work_name("Job", "bill", "default"))
         assert work is not None
         assert is_complete_job(work)
 
-    play(story, dict.fromkeys(THREE, "Push"))
+    settings = ManagerSettings()
+    play(story, dict.fromkeys(THREE, "Push"), manager=settings.karmada_exact() if exact else settings)
 
 
 @pytest.mark.parametrize("mode", mostly_long(["Push", "Pull"], "Push"))
