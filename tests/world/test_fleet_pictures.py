@@ -64,7 +64,7 @@ def test_taking_a_picture_writes_nothing_and_takes_few_requests() -> None:
         assert (whole, len(requests.methods) - whole) == (14, 12)
         requests.methods.clear()
         await read_outages(client, world.clock)
-        assert requests.methods == ["GET"] * 5
+        assert requests.methods == ["GET"] * 7, "bindings remember the turns of rollouts"
 
     play(story)
 

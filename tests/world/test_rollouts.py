@@ -9,7 +9,9 @@ from msgspec import structs
 from kubeapi.meta import Manifest
 from leeward.answers.explanation import Explanation
 from leeward.answers.imagined import ImaginedChange
+from leeward.answers.reading import read_outages
 from leeward.answers.subjects import asked_of, explain_in
+from leeward.answers.timeline import OutageFilter, timeline
 from leeward.answers.what_if import what_if
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
@@ -557,6 +559,15 @@ def test_explain_says_why_a_cluster_keeps_the_old_revision_and_the_next_command(
         assert (told.needs_somebody, reason(world)) == (False, "Undone")
         assert told.rollout is not None
         assert [each.sentence for each in told.rollout.clusters] == [f"has revision {old}"] * 3
+        kept = await read_outages(world.client, world.clock)
+        (turns,) = timeline(kept, OutageFilter(application="deploy/web")).rollouts
+        assert [(each.reason, each.stage) for each in turns.steps] == [
+            ("Progressing", "canary"),
+            ("Failed", ""),
+            ("Undone", ""),
+        ]
+        assert "is Undone" in turns.headline
+        assert timeline(kept, OutageFilter()).rollouts == [turns]
 
     play(story, MEMBERS)
 

@@ -1,13 +1,14 @@
 """History of one application: what outages have made of it, and what was told of it in events; the newest first."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from leeward.api.core import Event
 from leeward.api.outage import ClusterOutage, MoveState, OutageApplication
+from leeward.core.rollout.state import RolloutStep
 from leeward.operations.sentences import long_span
 
 MOST_LINES = 100
@@ -26,6 +27,7 @@ WORDS: Mapping[str, str] = {
     "SyncSucceed": "Applied",
 }
 """Words for the reasons of events that come most; of others the reason is taken apart."""
+TOLD_BY_TURNS = ("RolloutProgressed", "RolloutStopped")
 _PAST = {"Succeed": "succeeded", "Failed": "failed"}
 _WITHIN = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RESULT = re.compile(r"scheduled successfully\. Result: \{(.+)\}$")
@@ -41,9 +43,16 @@ class HistoryLine(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def history_of(
-    kind: str, namespace: str, name: str, outages: Iterable[ClusterOutage], events: Iterable[Event]
+    kind: str,
+    namespace: str,
+    name: str,
+    outages: Iterable[ClusterOutage],
+    events: Iterable[Event],
+    turns: Sequence[RolloutStep] = (),
 ) -> list[HistoryLine]:
-    lines = [*_of_events(events)]
+    """`turns` of its rollouts, which outlast their events."""
+    lines = [HistoryLine(turn.at, _word(f"Rollout{turn.reason}"), turn.message) for turn in turns]
+    lines += _of_events(each for each in events if not turns or each.reason not in TOLD_BY_TURNS)
     for outage in outages:
         for each in outage.status.listed:
             if (each.kind, each.namespace, each.name) == (kind, namespace, name):

@@ -158,7 +158,7 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
 
 
 async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetState:
-    """The clusters and their outages; and, while one is running, the bindings and Works that it is about.
+    """The clusters, their outages, and the bindings, which remember rollouts; while an outage is running, also Works.
 
     Raises: OperationFailed where there is no control plane, or none that keeps outages; WorldError.
     """
@@ -171,11 +171,11 @@ async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetSta
             "this control plane keeps no outages: the kind Outage comes with `leeward init`, and Leeward's controllers "
             "write them"
         ) from None
-    recorded = msgspec.structs.replace(common, outages=outages)
+    bindings, wide = await reader.bindings()
+    recorded = msgspec.structs.replace(common, outages=outages, bindings=bindings, cluster_bindings=wide)
     if any(is_running(outage) for outage in outages):
-        bindings, wide = await reader.bindings()
         works = await reader.see("Works", reader.all(WORKS, partial(redacted_work, messages=True)), ())
-        recorded = msgspec.structs.replace(recorded, bindings=bindings, cluster_bindings=wide, works=works)
+        recorded = msgspec.structs.replace(recorded, works=works)
     return FleetState(msgspec.structs.replace(recorded, unseen=tuple(reader.unseen)))
 
 

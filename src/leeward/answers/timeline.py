@@ -1,4 +1,4 @@
-"""Timeline: the outages of a fleet as stories, from the `Outage` objects of a picture; the newest first."""
+"""Timeline: outages as stories, from the `Outage` objects of a picture, and turns of rollouts; the newest first."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,7 +11,10 @@ from leeward.answers.subjects import SubjectKind, asked_of
 from leeward.api.meta import find_condition
 from leeward.api.names import REPLACED_CONDITION, binding_name
 from leeward.api.outage import ClusterOutage, OutageApplication, OutageSpec, OutageStatus
+from leeward.api.rollout import ROLLOUT_CONDITION
+from leeward.core.rollout.state import RolloutStep, short, state_of
 from leeward.operations import OperationFailed
+from leeward.operations.drain import workload_of
 from leeward.operations.outage_story import StoryLine, Tone, headline_of, is_running, recovery_of, story_of, tally
 
 
@@ -41,6 +44,15 @@ class OutageStory(msgspec.Struct, frozen=True, rename="camel"):
     status: OutageStatus
 
 
+class RolloutStory(msgspec.Struct, frozen=True, rename="camel"):
+    """`steps` are the turns that the binding remembers, of those that were asked for; the oldest first."""
+
+    application: str
+    under_way: bool
+    headline: str
+    steps: tuple[RolloutStep, ...]
+
+
 class Timeline(msgspec.Struct, frozen=True, rename="camel"):
     """`since` is the beginning of what was asked for; None for all that is kept. `narrowed`: only those of a cluster,
     of an application, or since then."""
@@ -51,6 +63,7 @@ class Timeline(msgspec.Struct, frozen=True, rename="camel"):
     outages: list[OutageStory]
     unseen: tuple[str, ...] = ()
     narrowed: bool = False
+    rollouts: list[RolloutStory] = []
 
     @property
     def is_running(self) -> bool:
@@ -73,7 +86,25 @@ def timeline(state: FleetState, asked: OutageFilter) -> Timeline:
     told = [story for story in stories if wanted is None or story.applications]
     told.sort(key=lambda story: (not story.running, -story.spec.since.timestamp(), story.name))
     narrowed = bool(asked.cluster or asked.application or since)
-    return Timeline(state.control_plane, state.as_of, since, told, state.recorded.unseen, narrowed)
+    rollouts = [] if asked.name else sorted(_rollouts(state, asked, since, wanted), key=lambda each: each.steps[-1].at)
+    return Timeline(state.control_plane, state.as_of, since, told, state.recorded.unseen, narrowed, rollouts[::-1])
+
+
+def _rollouts(
+    state: FleetState, asked: OutageFilter, since: datetime | None, wanted: frozenset[tuple[str, str]] | None
+) -> Iterator[RolloutStory]:
+    """Rollouts of what is asked for; of a whole fleet those that are under way, or had a turn within a day."""
+    begins = since or (state.as_of - timedelta(days=1) if wanted is None else None)
+    for key, binding in state.bindings.items():
+        known, condition = state_of(binding, state.as_of), find_condition(binding.status.conditions, ROLLOUT_CONDITION)
+        is_there = asked.cluster in ("", *(target.name for target in binding.spec.clusters))
+        if known is None or condition is None or not is_there or (wanted is not None and key not in wanted):
+            continue
+        is_under_way = condition.status == "True"
+        steps = tuple(each for each in known.steps if is_under_way or begins is None or each.at >= begins)
+        if steps:
+            said = f"rollout of revision {short(known.target)} is {condition.reason}"
+            yield RolloutStory(workload_of(binding), is_under_way, said, steps)
 
 
 def _is_asked_for(outage: ClusterOutage, asked: OutageFilter, since: datetime | None) -> bool:

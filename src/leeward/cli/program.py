@@ -41,7 +41,11 @@ VERBS = (
     LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first.", ASK),
     LazyVerb("lint", "Say why a failover would not fire, or not help.", ASK),
     LazyVerb("render", "Show the manifest that each cluster has, and would have.", ASK),
-    LazyVerb("timeline", "Tell the outages of clusters: what left, what was held, and how long it took.", ASK),
+    LazyVerb(
+        "timeline",
+        "Tell the outages of clusters: what left, what was held, how long it took; and the turns of rollouts.",
+        ASK,
+    ),
     LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`.", ASK),
     LazyVerb("rehearse", "Play faults and changes on a copy of a control plane, and check what is expected.", ASK),
     LazyVerb("replay", "Decide a recorded decision again, with its reasons.", ASK),

@@ -44,7 +44,7 @@ def timeline(
     kubeconfig: Path | None,
     context: str,
 ) -> int:
-    """Tell the outages of clusters: what left, what was held, and how long it took.
+    """Tell the outages of clusters: what left, what was held, how long it took; and the turns of rollouts.
 
     A running one is told step by step, others in a line; one that is asked for by name, or the only one, as a whole.
     They are kept as objects (`kubectl get outages`) beyond the lifetime of events. Nothing is changed.

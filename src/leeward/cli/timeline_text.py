@@ -17,7 +17,9 @@ from leeward.cli.text_lines import (
     LEAVES,
     NEEDS_SOMEBODY,
     QUIET,
+    SOON,
     headline,
+    pairs,
     paragraph,
     table,
     title,
@@ -50,6 +52,11 @@ def timeline_lines(told: Timeline, everything: bool = False) -> Iterator[str]:
         yield from _outage(outage, told, everything)
     if not told.outages:
         yield from headline(GOOD, "no outage is as asked for" if told.narrowed else "no cluster was lost")
+    for rollout in told.rollouts:
+        yield ""
+        yield from headline(SOON if rollout.under_way else GOOD, f"{rollout.application}: {rollout.headline}")
+        steps = [(f"{moment(each.at, told.as_of)}  {each.reason}", each.message) for each in rollout.steps]
+        yield from pairs(steps)
 
 
 def _outage(outage: OutageStory, told: Timeline, everything: bool) -> Iterator[str]:

@@ -34,6 +34,7 @@ from leeward.api.core import Event
 from leeward.api.names import binding_name
 from leeward.api.resource import EVENTS
 from leeward.client import Forbidden, NotFound, WorldError
+from leeward.core.rollout.state import state_of
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.pictures import FleetPictures
 from leeward.dashboard.rights import FleetSight
@@ -104,7 +105,8 @@ class Answering:
         dependencies = dependencies_of_application(state, key, seen.bindings)
         outages = seen.state.recorded.outages if session.sight.outages else ()
         events = await _events(session, namespace, (name, key.name))
-        history = history_of(kind, namespace, name, outages, events)
+        known = state_of(state.bindings[key], state.as_of)
+        history = history_of(kind, namespace, name, outages, events, known.steps if known is not None else ())
         return answered(ApplicationDetail(explanation, dependencies, history))
 
     async def _outage(self, request: web.Request, session: Session) -> web.StreamResponse:
