@@ -2,7 +2,6 @@
 
     place_anew                 the question of a user's change, as Karmada's scheduler answers it
     find_partial_replacement   a place for as many replicas as find one; the others stay where they were
-    price_of, ways_to_spare    dead targets gain nothing, and give before a copy that is alive does
 
 Asks the scheduler and writes nothing; whether anything leaves is decided elsewhere. Holds: S2, S3, S11, C1, C2.
 """
@@ -61,20 +60,18 @@ def place_anew(
     around = not exact and _has_due(spec, fleet)
     question = RankedQuestion(binding, fleet, now, trace=trace, fails_over=False, around=around)
     result = question.ask(spec, new | kept)
-    if exact or isinstance(result, Unplaceable):
+    if exact or isinstance(result, Unplaceable) or not any(_is_dead(fleet.get(t.name)) for t in result.clusters):
         return result
-    price = price_of(spec, result.clusters, fleet)
-    if not price.gain and not (price.lose and price.stay):
-        return result
-    for way, of_dead in ways_to_spare(spec, fleet, leaving):
+    cost = _cost(spec, result.clusters, fleet)
+    for way, of_dead in _ways_to_spare(spec, fleet, leaving) if cost.replicas else ():
         again = Trace()
         spared = replace(question, trace=again).ask(way, new | of_dead | kept)
-        if isinstance(spared, Placed) and _is_better(spec, spared, price, fleet):
+        if isinstance(spared, Placed) and _is_better(spec, spared, cost, fleet):
             if trace is not None:
                 trace.terms[told:] = again.terms
             return spared
     is_asked_for = not {target.name for target in result.clusters} <= targets
-    return NOBODY_ALIVE if price.lose and price.dies and not is_asked_for else result
+    return NOBODY_ALIVE if cost.is_total and not is_asked_for else result
 
 
 def _has_due(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> bool:
@@ -125,38 +122,28 @@ def resized_between_terms(
     return Placed(left.clusters, binding.status.scheduler_observing_affinity_name)
 
 
-class Price(NamedTuple):
-    """Price of a result: replicas that clusters which look dead `gain`, and those that clusters which are alive `lose`.
-    It `dies` where no cluster that is alive has any of it. So many `stay` in dead clusters. Of copies that are not
-    divided each counts as one."""
+class _Cost(NamedTuple):
+    """Cost of a result: replicas that clusters which look dead gain, and that others lose. `is_total`: nothing that is
+    alive is left. Of copies that are not divided each counts as one."""
 
-    gain: int
-    lose: int
-    dies: bool
-    stay: int
+    is_total: bool
+    replicas: int
 
 
-def price_of(spec: ResourceBindingSpec, result: Targets, fleet: Mapping[str, Cluster]) -> Price:
+def _cost(spec: ResourceBindingSpec, result: Targets, fleet: Mapping[str, Cluster]) -> _Cost:
     before, after = _counts(spec, spec.clusters), _counts(spec, result)
-    names = before | after
-    lost = {name for name in names if is_copy_lost(fleet.get(name))}
-    alive, dead = names.keys() - lost, {name for name in lost if not is_unjoined(fleet.get(name))}
-    return Price(
-        gain=sum(max(0, after[name] - before[name]) for name in dead),
-        lose=sum(max(0, before[name] - after[name]) for name in alive),
-        dies=not any(after[name] for name in alive),
-        stay=sum(after[name] for name in dead),
-    )
+    gained = sum(count for name, count in (after - before).items() if _is_dead(fleet.get(name)))
+    lost = sum(count for name, count in (before - after).items() if not is_copy_lost(fleet.get(name)))
+    return _Cost(bool(lost) and all(is_copy_lost(fleet.get(name)) for name in +after), gained + lost)
 
 
-def _is_better(spec: ResourceBindingSpec, spared: Placed, price: Price, fleet: ClusterArrays) -> bool:
-    """Tells whether a result that spares the living is a placement as the policy asks for, and costs less."""
-    own, other = price_of(spec, spared.clusters, fleet)[:3], price[:3]
-    is_less = own != other and all(here <= there for here, there in zip(own, other, strict=True))
+def _is_better(spec: ResourceBindingSpec, spared: Placed, cost: _Cost, fleet: ClusterArrays) -> bool:
+    """Tells whether a result that spares the living costs less, and is a placement as the policy asks for."""
+    is_less = _cost(spec, spared.clusters, fleet) < cost
     return is_less and is_spread(msgspec.structs.replace(spec, clusters=spared.clusters), fleet)
 
 
-def ways_to_spare(
+def _ways_to_spare(
     spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], leaving: Collection[str]
 ) -> Iterator[tuple[ResourceBindingSpec, dict[str, ClusterRank]]]:
     """Questions to ask instead, in their order, with the ranks of dead clusters.
