@@ -2,7 +2,6 @@
 
 The first rule that says something of a task decides when it may end:
 
-    exact                       when all targets are reported healthy, or its grace period is over, as in Karmada
     no replicas are asked for   at once; what was purged `Directly`, when its Work is gone
     the brake is engaged        not now
     a purged copy is gone       at once where replicas have no place, so that its cluster can take them again
@@ -21,12 +20,14 @@ does so, too.
 with it. An empty result is never "all healthy" (fault 1 of docs/karmada-behaviour.md).
 
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
-With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
+By its law (`KARMADA_LAW`) a task ends when all targets are reported healthy, whatever the report speaks of, or by time
+alone.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import msgspec
 
@@ -75,7 +76,6 @@ class _OpenTask:
     now: datetime
     grace_end: datetime
     grace_seconds: float
-    exact: bool
     brake: bool
 
     @property
@@ -93,54 +93,19 @@ class _OpenTask:
         return self.now if settled else self.attention.settles_at(self.now) or END_OF_TIME
 
 
-def assess_tasks(
-    binding: Binding,
-    copies: CopyTable,
-    now: datetime,
-    grace_seconds: float,
-    *,
-    exact: bool = False,
-    brake: bool = False,
-    attention: Attention = UNKEPT,
-) -> Assessment:
-    """Judges the open tasks of `binding`. Grace runs over watched time, and nothing ends by it before the members were
-    looked at again. Holds: S1, S4, S13.
-    """
-    kept: list[GracefulEvictionTask] = []
-    finished: list[str] = []
-    ended = dict[str, int]()
-    overdue: list[str] = []
-    is_under_way = any(copies.rows[target.name].is_under_way for target in binding.spec.clusters)
-    instants = [] if copies.settles_at is None else [copies.settles_at]
-    for task in binding.spec.graceful_eviction_tasks:
-        name, end = task.from_cluster, _grace_end(task, now, grace_seconds, attention)
-        if task.creation_timestamp is None:
-            kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
-            instants += [end + _INSTANT] if task.suppress_deletion is None else []
-            continue
-        grace = grace_of(task, grace_seconds)
-        open_task = _OpenTask(task, binding, copies, ended, attention, now, end, grace, exact, brake)
-        may_end = _may_end(open_task)
-        has_ended = may_end is not None and may_end <= now
-        if has_ended if task.suppress_deletion is None else _is_ended_by_a_person(open_task):
-            finished.append(name)
-            ended[name] = open_task.row.assigned
-            continue
-        kept.append(task)
-        if task.suppress_deletion is None:
-            if now > end and not open_task.row.is_gone:
-                overdue.append(name)
-            instants += [at for at in (end + _INSTANT, may_end) if at is not None and now < at < END_OF_TIME]
-    return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None), is_under_way)
-
-
 _Rule = Callable[[_OpenTask], datetime | None]
+
+
+class Law(NamedTuple):
+    """A law for the end of evictions: the rules for the instant from which a task may end, of which the first that says
+    something of it decides, and for the end of one that a person has ended."""
+
+    rules: tuple[_Rule, ...]
+    is_over_for_a_person: Callable[[_OpenTask], bool]
 
 
 def _ends_by_reports(open_task: _OpenTask) -> datetime | None:
     """Karmada's rules: by what is reported, or by time alone."""
-    if not open_task.exact:
-        return None
     return open_task.now if _all_reported_healthy(open_task.binding) else open_task.grace_end + _INSTANT
 
 
@@ -187,34 +152,77 @@ def _ends_when_it_serves_nothing(open_task: _OpenTask) -> datetime | None:
     return max(open_task.grace_end + _INSTANT, unchanged + _INSTANT, open_task.looked_at)
 
 
-_RULES: tuple[_Rule, ...] = (
-    _ends_by_reports,
-    _ends_without_replicas,
-    _waits_for_brake,
-    _frees_its_place,
-    _ends_by_the_law,
-    _ends_when_gone,
-    _ends_when_it_serves_nothing,
-)
-
-
-def _may_end(open_task: _OpenTask) -> datetime | None:
-    """The instant from which the task may end, by the first rule that says something of it; None: by nothing that is
-    known."""
-    return next((end for rule in _RULES if (end := rule(open_task)) is not None), None)
-
-
 def _is_ended_by_a_person(open_task: _OpenTask) -> bool:
     """Tells whether what a person has ended is over: a part that leaves, once its Work asks for no more than stays; a
     copy, once it is gone. The task remembers the person's word until a cluster that is away is back."""
     task, binding, row = open_task.task, open_task.binding, open_task.row
-    if task.suppress_deletion or open_task.exact:
-        return not task.suppress_deletion
+    if task.suppress_deletion:
+        return False
     name = task.from_cluster
     if any(target.name == name and target.replicas > 0 for target in binding.spec.clusters):
         return is_current(binding)
     is_needed = any(target.name == name for snapshot in binding.spec.required_by for target in snapshot.clusters)
     return is_needed or row.work is None or row.home is None
+
+
+def _is_let_go(open_task: _OpenTask) -> bool:
+    """Karmada's rule for a person's word."""
+    return not open_task.task.suppress_deletion
+
+
+LEEWARD_LAW = Law(
+    (
+        _ends_without_replicas,
+        _waits_for_brake,
+        _frees_its_place,
+        _ends_by_the_law,
+        _ends_when_gone,
+        _ends_when_it_serves_nothing,
+    ),
+    _is_ended_by_a_person,
+)
+KARMADA_LAW = Law((_ends_by_reports,), _is_let_go)
+
+
+def assess_tasks(
+    binding: Binding,
+    copies: CopyTable,
+    now: datetime,
+    grace_seconds: float,
+    *,
+    law: Law = LEEWARD_LAW,
+    brake: bool = False,
+    attention: Attention = UNKEPT,
+) -> Assessment:
+    """Judges the open tasks of `binding`. Grace runs over watched time, and nothing ends by it before the members were
+    looked at again. Holds: S1, S4, S13.
+    """
+    kept: list[GracefulEvictionTask] = []
+    finished: list[str] = []
+    ended = dict[str, int]()
+    overdue: list[str] = []
+    is_under_way = any(copies.rows[target.name].is_under_way for target in binding.spec.clusters)
+    instants = [] if copies.settles_at is None else [copies.settles_at]
+    for task in binding.spec.graceful_eviction_tasks:
+        name, end = task.from_cluster, _grace_end(task, now, grace_seconds, attention)
+        if task.creation_timestamp is None:
+            kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
+            instants += [end + _INSTANT] if task.suppress_deletion is None else []
+            continue
+        grace = grace_of(task, grace_seconds)
+        open_task = _OpenTask(task, binding, copies, ended, attention, now, end, grace, brake)
+        may_end = next((at for rule in law.rules if (at := rule(open_task)) is not None), None)
+        has_ended = may_end is not None and may_end <= now
+        if has_ended if task.suppress_deletion is None else law.is_over_for_a_person(open_task):
+            finished.append(name)
+            ended[name] = open_task.row.assigned
+            continue
+        kept.append(task)
+        if task.suppress_deletion is None:
+            if now > end and not open_task.row.is_gone:
+                overdue.append(name)
+            instants += [at for at in (end + _INSTANT, may_end) if at is not None and now < at < END_OF_TIME]
+    return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None), is_under_way)
 
 
 def _is_placed(binding: Binding) -> bool:

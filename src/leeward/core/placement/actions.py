@@ -69,10 +69,8 @@ def place(at: Situation) -> Outcome:
             return Outcome(result.clusters, left.graceful_eviction_tasks, result, followed=behind)
         case Placed():
             clusters = result.clusters
-        case Unplaceable(kind="FitError") if at.settings.exact_health:
-            clusters = ()
         case Unplaceable():
-            clusters = there
+            clusters = () if result.kind in at.cleared_by else there
     return Outcome(clusters, spec.graceful_eviction_tasks, result)
 
 
@@ -95,7 +93,7 @@ def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceabl
         left = msgspec.structs.replace(spec, clusters=there)
         return resized_between_terms(at.binding, left, returned, at.clusters, at.now)
     ranks = dict.fromkeys(at.failures.memory.tried, ClusterRank.TRIED) | dict.fromkeys(at.well_again, ClusterRank.LEFT)
-    return place_anew(at.binding, spec, at.clusters, at.now, ranks, at.trace, exact=at.settings.exact_health)
+    return place_anew(at.binding, spec, at.clusters, at.now, ranks, at.trace, exact=not at.spares_the_living)
 
 
 def evict(at: Situation) -> Outcome:

@@ -14,7 +14,7 @@ something to do is all that happens; what is finished, held and remembered is sa
 Holds: S1, S2, S3, S4, S11, S12, C2, C4.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -26,7 +26,6 @@ from leeward.api.meta import Condition
 from leeward.api.names import HOME_ANNOTATION
 from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import Binding
-from leeward.core.copies.memory import NO_INSTANTS, Instants, memory_patch
 from leeward.core.eviction.blocked_evictions import (
     held_deferred,
     held_finished_jobs,
@@ -44,14 +43,12 @@ from leeward.core.eviction.original_placement import (
     original_placement_patch,
     remembered_placement,
 )
-from leeward.core.eviction.stalled_replacements import await_targets
 from leeward.core.eviction.state_preservation import preserved_state_patch
-from leeward.core.eviction.task_reasons import moves_on
 from leeward.core.eviction.volumes import has_claims
 from leeward.core.placement import actions
 from leeward.core.placement.authority import may_schedule
 from leeward.core.placement.decision import Decision, Outcome
-from leeward.core.placement.situation import Situation
+from leeward.core.placement.situation import Situation, situation_of
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.placement.way_back import find_way_back
 from leeward.core.placement.within_usage import decide_within_usage
@@ -68,9 +65,10 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     """
     fault = placement_fault(snapshot.binding.spec.placement)
     unplaceable = Unplaceable("Error", fault, {}) if fault else None
-    known = _with_term_of_targets(snapshot)
+    is_exact = snapshot.settings.exact_health
+    known = snapshot if is_exact else _with_term_of_targets(snapshot)
     own = known.binding
-    joined = _with_joined_terms(known)
+    joined = known if is_exact else _with_joined_terms(known)
     between = own if joined is not known else None
     in_turn = partial(_decide_in_turn, trace=trace, own=between, unplaceable=unplaceable)
     if joined.quota_refusal:
@@ -101,7 +99,7 @@ def _with_joined_terms(snapshot: Snapshot) -> Snapshot:
     """Snapshot of a binding that a failback has on its way between two affinity terms, with these joined. One that has
     no original placement was moved by no outage: a changed label has put its targets into two terms (S12)."""
     binding, settings = snapshot.binding, snapshot.settings
-    if settings.exact_health or not settings.graceful or HOME_ANNOTATION not in binding.metadata.annotations:
+    if not settings.graceful or HOME_ANNOTATION not in binding.metadata.annotations:
         return snapshot
     joined: Any = with_joined_terms(binding, snapshot.clusters)
     return snapshot if joined is binding else replace(snapshot, binding=joined)
@@ -111,7 +109,7 @@ def _with_term_of_targets(snapshot: Snapshot) -> Snapshot:
     """Snapshot with the affinity term of the present targets where the status does not tell it yet."""
     binding = snapshot.binding
     term = term_of_targets(binding, snapshot.clusters)
-    if snapshot.settings.exact_health or term == binding.status.scheduler_observing_affinity_name:
+    if term == binding.status.scheduler_observing_affinity_name:
         return snapshot
     status = msgspec.structs.replace(binding.status, scheduler_observing_affinity_name=term)
     changed: Any = msgspec.structs.replace(binding, status=status)
@@ -121,7 +119,7 @@ def _with_term_of_targets(snapshot: Snapshot) -> Snapshot:
 def _decide_in_turn(
     snapshot: Snapshot, wanted: Binding, trace: Trace | None, own: Binding | None, unplaceable: Unplaceable | None
 ) -> Decision:
-    situation = Situation(snapshot, trace=trace, wanted=wanted, own=own, unplaceable=unplaceable)
+    situation = situation_of(snapshot, trace=trace, wanted=wanted, own=own, unplaceable=unplaceable)
     decision = _decide(situation)
     deferred = snapshot.budget.defers(decision.evicted, snapshot.now)
     if not deferred:
@@ -204,7 +202,7 @@ def _decide(at: Situation) -> Decision:
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
     if at.authority.fails_over:
-        annotations |= _remembered(at, outcome)
+        annotations |= at.memory_after(outcome)
     before = at.binding.spec.clusters
     instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.failures.wake_at, at.stalled.wake_at)
     return Decision(
@@ -267,24 +265,6 @@ def _original_after(at: Situation, outcome: Outcome) -> OriginalPlacement | None
     if at.original is None and not own.spec.clusters and isinstance(result, Placed) and not has_claims(own):
         return first_missed(own.spec, result.affinity_name, clusters, now)
     return remembered_placement(at.original, own.spec, outcome.evicted, clusters, now, observed)
-
-
-def _remembered(at: Situation, outcome: Outcome) -> Mapping[str, str | None]:
-    """Change of the binding's memory. By Karmada's rules only since when copies are unhealthy is remembered."""
-    exact, tasks = at.settings.exact_health, outcome.eviction_tasks
-    failed = tuple(eviction.cluster for eviction in outcome.evicted if not eviction.taints)
-    awaited = NO_INSTANTS if exact else _awaited_after(at, outcome)
-    memory = at.failures.memory.after_leaving(failed, remember=not exact, awaited=awaited)
-    return memory_patch(at.binding, memory, is_moving=not exact and any(map(moves_on, tasks)))
-
-
-def _awaited_after(at: Situation, outcome: Outcome) -> Instants:
-    """Targets that replace copies of which no task tells. What returns to where it was replaces nothing."""
-    known = at.memory.awaited
-    if outcome.withdrawal is not None or not at.authority.places:
-        return known
-    targets, tasks = outcome.clusters, outcome.eviction_tasks
-    return await_targets(at.binding, targets, tasks, at.clusters, at.snapshot.works, at.now, known)
 
 
 def _earliest(*instants: datetime | None) -> datetime | None:

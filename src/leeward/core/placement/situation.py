@@ -12,19 +12,20 @@ Each part is a question to one module, asked when it is first needed:
     original     where copies were before an outage            eviction.original_placement
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, ClassVar
 
 import msgspec
 
 from leeward.api.failback import FailbackOptions
 from leeward.api.purge_mode import PurgeMode, rules_of
-from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingSpec
 from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh
 from leeward.core.copies.job_copies import is_finished_job, is_job_under_way
-from leeward.core.copies.memory import NO_INSTANTS, BindingMemory, parse_memory
+from leeward.core.copies.memory import NO_INSTANTS, BindingMemory, Instants, memory_patch, parse_memory
 from leeward.core.copies.purge_modes import purge_mode_of
 from leeward.core.eviction.application import (
     FailedCopies,
@@ -42,13 +43,15 @@ from leeward.core.eviction.original_placement import (
     forgotten,
     parse_original_placement,
 )
-from leeward.core.eviction.progress import Assessment, assess_tasks
+from leeward.core.eviction.progress import KARMADA_LAW, LEEWARD_LAW, Assessment, Law, assess_tasks
 from leeward.core.eviction.shared_resources import stays_under_taints
-from leeward.core.eviction.stalled_replacements import StalledTargets, find_stalled
+from leeward.core.eviction.stalled_replacements import StalledTargets, await_targets, find_stalled
+from leeward.core.eviction.task_reasons import moves_on
 from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.eviction.withdrawal import Returns
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.cause import with_cause
+from leeward.core.placement.decision import Outcome
 from leeward.core.placement.ranks import NO_RANKS, ClusterRank, Ranks
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
 from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
@@ -71,6 +74,11 @@ class Situation:
     wanted: Binding | None = None
     own: Binding | None = None
     unplaceable: Unplaceable | None = None
+    law: ClassVar[Law] = LEEWARD_LAW
+    cleared_by: ClassVar[Collection[str]] = ()
+    """Failures to place by which the present result is given up."""
+    spares_the_living: ClassVar[bool] = True
+    """Tells whether dead targets gain nothing, and give first."""
 
     @CachedProperty
     def binding(self) -> Binding:
@@ -89,14 +97,13 @@ class Situation:
         return self.snapshot.now
 
     def with_cause(self, result: Unplaceable) -> Unplaceable:
-        """The result with its cause; Karmada's text alone, where all is to be exactly as there."""
-        exact = self.settings.exact_health
-        return result if exact else with_cause(result, self.own_binding.spec, self.clusters)
+        """The result with its cause."""
+        return with_cause(result, self.own_binding.spec, self.clusters)
 
     @property
     def leaves_terms_gracefully(self) -> bool:
-        """Tells whether copies that are well leave an affinity term with a task; not by Karmada's rules."""
-        return self.settings.graceful and not self.settings.exact_health
+        """Tells whether copies that are well leave an affinity term with a task."""
+        return self.settings.graceful
 
     @CachedProperty
     def authority(self) -> Authority:
@@ -117,16 +124,10 @@ class Situation:
         at, tasks = self.snapshot, self.snapshot.binding.spec.graceful_eviction_tasks
         if not self.authority.finishes or not tasks:
             return Assessment(tasks, (), (), None)
-        wanted = self.wanted or at.binding
-        return assess_tasks(
-            wanted,
-            self.copies if wanted is at.binding else copies_of(wanted.spec, at.works, at.clusters, at.now, needs=None),
-            at.now,
-            at.settings.graceful_seconds,
-            exact=at.settings.exact_health,
-            brake=at.brake,
-            attention=at.attention,
-        )
+        wanted, copies, grace = self.wanted or at.binding, self.copies, at.settings.graceful_seconds
+        if wanted is not at.binding:
+            copies = copies_of(wanted.spec, at.works, at.clusters, at.now, needs=None)
+        return assess_tasks(wanted, copies, at.now, grace, law=self.law, brake=at.brake, attention=at.attention)
 
     @CachedProperty
     def spec(self) -> ResourceBindingSpec:
@@ -220,17 +221,20 @@ class Situation:
         spec, memory, at = self.spec, self.memory, self.snapshot
         if not self.authority.fails_over or not (application_failover(spec) or memory.clusters):
             return FailedCopies(BindingMemory(memory.release, memory.replicas, memory.released_at))
-        as_reported = self.settings.exact_health
-        items = self.binding.status.aggregated_status if as_reported else seen_items(spec, at.clusters, at.works)
         if application_failover(spec) is None:
-            return remember_failures(spec, items, memory, self.now)
-        return find_failures(spec, items, memory, self.now, at.attention)
+            return remember_failures(spec, self.reports, memory, self.now)
+        return find_failures(spec, self.reports, memory, self.now, at.attention)
+
+    @property
+    def reports(self) -> tuple[AggregatedStatusItem, ...]:
+        """Reports of the copies that count."""
+        return seen_items(self.spec, self.clusters, self.snapshot.works)
 
     @CachedProperty
     def stalled(self) -> StalledTargets:
-        """Targets of a failover that take nothing; none while the brake holds, nor by Karmada's rules."""
+        """Targets of a failover that take nothing; none while the brake holds."""
         at = self.snapshot
-        if not self.authority.fails_over or self.settings.exact_health or at.brake:
+        if not self.authority.fails_over or at.brake:
             return StalledTargets()
         kept = msgspec.structs.replace(self.binding, spec=self.spec)
         awaited = NO_INSTANTS if self.stays_in_place else self.memory.awaited
@@ -242,13 +246,25 @@ class Situation:
     @CachedProperty
     def ranks(self) -> Ranks:
         """Ranks of the clusters that come after others in a failover: where the release was in vain, or nothing is
-        dispatched. By Karmada's rules all come first."""
-        if self.settings.exact_health:
-            return NO_RANKS
+        dispatched."""
         suspended = self.spec.suspension and self.spec.suspension.dispatching_on_clusters
         stalled = (target.cluster for target in self.stalled.targets)
         names = (*self.failures.memory.in_vain, *stalled, *(suspended.cluster_names if suspended else ()))
         return dict.fromkeys(names, ClusterRank.TRIED)
+
+    def memory_after(self, outcome: Outcome) -> Mapping[str, str | None]:
+        """Change of the binding's memory once that is written."""
+        awaited = self._awaited_after(outcome)
+        memory = self.failures.memory.after_leaving(outcome.failed, remember=True, awaited=awaited)
+        return memory_patch(self.binding, memory, is_moving=any(map(moves_on, outcome.eviction_tasks)))
+
+    def _awaited_after(self, outcome: Outcome) -> Instants:
+        """Targets that replace copies of which no task tells. What returns to where it was replaces nothing."""
+        known = self.memory.awaited
+        if outcome.withdrawal is not None or not self.authority.places:
+            return known
+        works, tasks = self.snapshot.works, outcome.eviction_tasks
+        return await_targets(self.binding, outcome.clusters, tasks, self.clusters, works, self.now, known)
 
     @property
     def is_between_terms(self) -> bool:
@@ -276,3 +292,41 @@ class Situation:
             return None
         known = parse_original_placement(self.own_binding)
         return forgotten(self.own_binding, self.clusters, self.now) if known is None and self.own else known
+
+
+class ExactSituation(Situation):
+    """Situation as Karmada reads it: reported health counts whatever it speaks of, time ends an eviction, and nothing
+    remembers where copies have been."""
+
+    law = KARMADA_LAW
+    cleared_by = ("FitError",)
+    spares_the_living = False
+
+    def with_cause(self, result: Unplaceable) -> Unplaceable:
+        return result
+
+    @property
+    def leaves_terms_gracefully(self) -> bool:
+        return False
+
+    @property
+    def reports(self) -> tuple[AggregatedStatusItem, ...]:
+        return self.binding.status.aggregated_status
+
+    @CachedProperty
+    def stalled(self) -> StalledTargets:
+        return StalledTargets()
+
+    @CachedProperty
+    def ranks(self) -> Ranks:
+        return NO_RANKS
+
+    def memory_after(self, outcome: Outcome) -> Mapping[str, str | None]:
+        """The instants since which copies are unhealthy, and no more."""
+        memory = self.failures.memory.after_leaving(outcome.failed, remember=False)
+        return memory_patch(self.binding, memory, is_moving=False)
+
+
+def situation_of(snapshot: Snapshot, **known: Any) -> Situation:
+    """The one choice between Karmada's rules and our own."""
+    return (ExactSituation if snapshot.settings.exact_health else Situation)(snapshot, **known)

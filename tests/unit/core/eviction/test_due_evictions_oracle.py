@@ -14,7 +14,7 @@ from leeward.api.work import (
     ResourceBindingSpec,
     ResourceBindingStatus,
 )
-from leeward.core.eviction.progress import assess_tasks
+from leeward.core.eviction.progress import KARMADA_LAW, assess_tasks
 from leeward.core.eviction.tasks import leave
 from leeward.core.execution.works import replicas_by_cluster
 from tests.builders import table
@@ -31,7 +31,7 @@ def _assess(case: Case) -> object:
     given = case.given
     now = datetime.fromisoformat(given["now"])
     bound = _binding(given)
-    result = assess_tasks(bound, table(bound, {}, {}, now), now, given["timeoutSeconds"], exact=True)
+    result = assess_tasks(bound, table(bound, {}, {}, now), now, given["timeoutSeconds"], law=KARMADA_LAW)
     wait = (result.wake_at - timedelta(microseconds=1) - now).total_seconds() if result.wake_at else 0
     return {"kept": to_wire(result.kept), "finished": list(result.finished), "retry": wait}
 

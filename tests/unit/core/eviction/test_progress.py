@@ -20,7 +20,7 @@ from leeward.api.work import (
     Work,
 )
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
-from leeward.core.eviction.progress import Assessment, assess_tasks
+from leeward.core.eviction.progress import KARMADA_LAW, LEEWARD_LAW, Assessment, assess_tasks
 from tests.builders import (
     aggregated,
     at,
@@ -125,7 +125,15 @@ def assess(
     names = ("member1", "member2", "member3")
     clusters = fleet(*(dead(name) if name in lost else cluster(name) for name in names))
     known = table(bound, clusters, copies, at(seconds))
-    return assess_tasks(bound, known, at(seconds), GRACE_SECONDS, exact=exact, brake=brake, attention=attention)
+    return assess_tasks(
+        bound,
+        known,
+        at(seconds),
+        GRACE_SECONDS,
+        law=KARMADA_LAW if exact else LEEWARD_LAW,
+        brake=brake,
+        attention=attention,
+    )
 
 
 def test_a_copy_that_is_a_target_again_loses_nothing_when_its_eviction_ends() -> None:

@@ -37,7 +37,7 @@ from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTar
 from leeward.core.placement import PlacementSettings, Snapshot
 from leeward.core.placement.actions import evict, fail_over, move_on, place
 from leeward.core.placement.decision import Outcome
-from leeward.core.placement.situation import Situation
+from leeward.core.placement.situation import Situation, situation_of
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
@@ -93,7 +93,7 @@ def situation(
     **found: object,
 ) -> Situation:
     """Situation of `bound`, of which these parts are found already; otherwise nothing is due."""
-    at = Situation(Snapshot(bound, fleet(*clusters.values()), settings=settings, now=now))
+    at = situation_of(Snapshot(bound, fleet(*clusters.values()), settings=settings, now=now))
     vars(at).update({"spec": bound.spec, "failures": FailedCopies(BindingMemory()), **found})
     return at
 
