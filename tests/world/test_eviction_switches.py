@@ -8,9 +8,9 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.work import ClusterResourceBinding
-from leeward.core.copies.purge_modes import PurgeMode
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.manager.timing import Timing

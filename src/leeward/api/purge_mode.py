@@ -102,6 +102,10 @@ def rules_of(mode: PurgeMode) -> PurgeRules:
             assert_never(mode)
 
 
+RULES_BY_WORD: Mapping[str, PurgeRules] = {"": _GRACEFULLY, **{mode.value: rules_of(mode) for mode in PurgeMode}}
+"""Rules by the word of a task, or of a policy."""
+
+
 def find_purge_mode(text: str) -> PurgeMode | None:
     """The mode that a policy names; the default where it says nothing, None for a word that is none."""
     return next((mode for mode in PurgeMode if mode == (text or DEFAULT_PURGE_MODE)), None)

@@ -19,7 +19,7 @@ from leeward.api.names import (
     REMOVAL_ORDERED_ANNOTATION,
 )
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
-from leeward.api.purge_mode import MODE_SCHEMA, StoredPurgeModeText, word_of_today
+from leeward.api.purge_mode import MODE_SCHEMA, RULES_BY_WORD, PurgeRules, StoredPurgeModeText, word_of_today
 
 Health = Literal["", "Healthy", "Unhealthy", "Unknown"]
 RawObject = Annotated[Any, Meta(extra_json_schema={"type": "object"})]
@@ -88,6 +88,10 @@ class GracefulEvictionTask(Object, frozen=True):
 
     def __post_init__(self) -> None:
         force_setattr(self, "purge_mode", word_of_today(self.purge_mode))
+
+    @property
+    def purge_rules(self) -> PurgeRules:
+        return RULES_BY_WORD[self.purge_mode]
 
 
 class BindingSnapshot(Object, frozen=True):

@@ -31,9 +31,8 @@ from leeward.controllers.work_rendering import WorkRendering
 from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import name_of_works
-from leeward.core.execution.purging import held_by_purge
 from leeward.core.execution.refusal import out_of_reach, works_taken
-from leeward.core.execution.removal import may_change_holds
+from leeward.core.execution.removal import held_by_purge, may_change_holds
 from leeward.core.execution.removal_conditions import removals_blocked
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.works import is_purging, replicas_by_cluster, wanted_replicas

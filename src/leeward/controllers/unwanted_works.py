@@ -11,8 +11,7 @@ from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
 from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.eviction.volumes import keeps_owned
-from leeward.core.execution.purging import purged_now
-from leeward.core.execution.removal import NOT_REPLACED
+from leeward.core.execution.removal import NOT_REPLACED, purged_now
 from leeward.core.execution.removal_conditions import leaving
 from leeward.core.execution.works import is_surplus
 from leeward.runtime.controller_context import ControlPlane

@@ -7,8 +7,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.failback import OptionFault
 from leeward.api.gates import GATE_ANNOTATIONS, ReplacementGate, parse_gates
 from leeward.api.names import KEEP_UNTIL_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
-from leeward.core.copies.purge_modes import PurgeMode, purge_mode_of
-from leeward.core.copies.purge_modes import rules_of as purge_rules_of
+from leeward.api.purge_mode import PurgeMode
+from leeward.api.purge_mode import rules_of as purge_rules_of
+from leeward.core.eviction.due_evictions import purge_mode_of
 from leeward.core.execution.gates import described, gate_values
 from leeward.core.scheduling.filters import is_enabled
 from leeward.lint.findings import Diagnostic

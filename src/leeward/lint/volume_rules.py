@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from kubeapi.untrusted import mapping_in, text_in
 from leeward.api.names import EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.purge_mode import PurgeMode
+from leeward.api.purge_mode import rules_of as purge_rules_of
 from leeward.api.work import Binding
 from leeward.core.admission_warnings import Concern
-from leeward.core.copies.purge_modes import PurgeMode, purge_mode_of
-from leeward.core.copies.purge_modes import rules_of as purge_rules_of
+from leeward.core.eviction.due_evictions import purge_mode_of
 from leeward.core.eviction.shared_resources import SHARED_KINDS, stays_under_taints
 from leeward.core.eviction.volumes import has_claims, stay_behind, why_volumes_stay
 from leeward.core.interpreter import dependencies_of

@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 from leeward.api.cluster import Cluster
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION
 from leeward.core.cluster_health.watched_time import has_stepped
-from leeward.core.eviction.drain_budget import drain_budget
+from leeward.core.eviction.due_evictions import drain_budget
 from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.core.execution.purging import held_by_purge, purged_now
+from leeward.core.execution.removal import held_by_purge, purged_now
 from tests.unit.core.test_execution import binding, task
 
 LOST, FOLLOWS = "TaintUntolerated", "AffinityTermLeft"

@@ -8,8 +8,7 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT
-from leeward.core.eviction.drain_budget import drain_budget
-from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.due_evictions import Eviction, drain_budget
 from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget
 from leeward.planning.eviction_limiter import EvictionLimiter

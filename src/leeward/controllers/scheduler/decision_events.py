@@ -6,18 +6,20 @@ template alone. Outages are told in `eviction_events.py`. An event that would sa
 condition that stands says it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
+from leeward.api.cluster import Cluster
 from leeward.api.core import ObjectReference
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS
-from leeward.api.work import Binding, TargetCluster
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.eviction_events import BURST_SECONDS, BURST_SIZE, EVICTED, OutageEvents
 from leeward.controllers.scheduler.move_events import MoveEvents
-from leeward.core.eviction.move_report import describe_move
+from leeward.core.copies.availability import availability
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.burst_detector import BurstDetector, BurstDetectors
@@ -160,3 +162,24 @@ def _is_news(condition: Condition | None, message: str) -> bool:
 
 def _describe(clusters: tuple[TargetCluster, ...]) -> str:
     return "{" + ", ".join(f"{target.name}:{target.replicas}" for target in clusters) + "}"
+
+
+def describe_move(
+    task: GracefulEvictionTask,
+    spec: ResourceBindingSpec,
+    works: Mapping[str, Work],
+    clusters: Mapping[str, Cluster],
+    now: datetime,
+) -> str:
+    """Sentence about a move that is over. `spec` is without the task; `works` are by cluster.
+
+    Replicas are counted, and copies where there are no replicas."""
+    wanted = healthy = 0
+    for target in spec.clusters:
+        known = availability(works.get(target.name), clusters.get(target.name), target.replicas)
+        wanted += max(1, target.replicas)
+        healthy += known.at_least if target.replicas else known.is_whole
+    places = ", ".join(target.name for target in spec.clusters if target.name != task.from_cluster)
+    began = task.creation_timestamp
+    took = f" after {max(0, round((now - began).total_seconds()))} s" if began is not None else ""
+    return f"Moved from {task.from_cluster} to {places or 'no other cluster'}: {healthy} of {wanted} healthy{took}."

@@ -9,7 +9,6 @@ from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_FINALIZER
 from leeward.api.work import BindingResource, ResourceBinding, TargetCluster, Work
 from leeward.core.copies.availability import availability
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.shared_resources import lets_shared_go
 from leeward.core.propagation.reach import Reach, is_own_in_each_cluster, reach_problems
 from leeward.core.scheduling.affinity import is_in_any_term
@@ -62,7 +61,7 @@ def required_clusters(binding: ResourceBinding, holding: Collection[str]) -> tup
     if binding.metadata.deletion_timestamp is None:
         needed = {target.name: target for target in binding.spec.clusters}
         for task in binding.spec.graceful_eviction_tasks:
-            if rules_of_task(task).keeps_copy:
+            if task.purge_rules.keeps_copy:
                 needed.setdefault(task.from_cluster, TargetCluster(name=task.from_cluster))
     for name in sorted(holding):
         needed.setdefault(name, TargetCluster(name=name))

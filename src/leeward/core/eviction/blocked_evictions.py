@@ -10,7 +10,6 @@ from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, ResourceBindingSpec, ResourceIdentifier, Work
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.copies.evidence import is_applied, refused_dependencies
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.progress import Assessment
@@ -130,7 +129,7 @@ def held_tasks(
     where the binding is to run."""
     if braked:
         return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {why_braked(brake_reason)}")
-    purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not rules_of_task(t).keeps_copy]
+    purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not t.purge_rules.keeps_copy]
     if purging:
         clusters = ", ".join(purging)
         return _held(

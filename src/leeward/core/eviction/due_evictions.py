@@ -9,14 +9,24 @@ from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
-from leeward.api.names import CONDITION_TAINT_KEYS, OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION
+from leeward.api.names import (
+    CONDITION_TAINT_KEYS,
+    DRAIN_BUDGET_ANNOTATION,
+    OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_CONFIRMED_ANNOTATION,
+)
+from leeward.api.policy import FailoverBehavior
+from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeMode
 from leeward.api.work import ResourceBindingSpec
+from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of, policy_taints
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, WatchedTime
 from leeward.core.toleration import tolerates
 
+MOST_DIGITS = 9
+"""Most digits of a drain's budget: more is no bound for anybody, and Python reads no number of thousands of digits."""
 LAST_RESORT_SECONDS = 1800
 """Seconds for which taints must have stood before what they drive out may go to a cluster that is held down (C1)."""
 
@@ -152,3 +162,19 @@ def last_resort_at(due: Sequence[Eviction], now: datetime) -> datetime:
 
 def replicas_in(spec: ResourceBindingSpec, cluster: str) -> int:
     return sum(target.replicas for target in spec.clusters if target.name == cluster)
+
+
+def drain_budget(cluster: Cluster | None) -> int | None:
+    """Number of bindings that may be on their way out of a drained cluster at the same time. None is any number, as for
+    a cluster that looks dead: it is left as others are."""
+    text = "" if cluster is None else cluster.metadata.annotations.get(DRAIN_BUDGET_ANNOTATION, "")
+    if cluster is None or not text.isdecimal() or len(text) > MOST_DIGITS or looks_dead(cluster):
+        return None
+    return max(int(text), 1)
+
+
+def purge_mode_of(failover: FailoverBehavior | None, default: PurgeMode) -> PurgeMode:
+    """Purge mode of evictions by taints: the policy's word, else the flag's."""
+    if failover is not None and failover.cluster is not None:
+        return PurgeMode(failover.cluster.purge_mode or DEFAULT_PURGE_MODE)
+    return PurgeMode(default)

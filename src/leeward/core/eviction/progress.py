@@ -34,10 +34,8 @@ import msgspec
 from kubeapi.meta import wire_time
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
-from leeward.core.copies.copy import KnownCopy
-from leeward.core.copies.disruption import CopyTable
+from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.copies.evidence import is_current
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.tasks import grace_of
 from leeward.core.interpreter.resource_health import health_rules_in
 
@@ -84,7 +82,7 @@ class _OpenTask:
 
     @property
     def is_purged(self) -> bool:
-        return not rules_of_task(self.task).keeps_copy
+        return not self.task.purge_rules.keeps_copy
 
     @property
     def looked_at(self) -> datetime:

@@ -29,8 +29,7 @@ from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention
 from leeward.core.copies.availability import availability
-from leeward.core.copies.copy import KnownCopy
-from leeward.core.copies.disruption import CopyTable
+from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.copies.evidence import is_current, is_uncounted, refused_dependencies, was_there_before
 from leeward.core.copies.memory import NO_INSTANTS, Instants
 from leeward.core.eviction.task_reasons import moves_on, reason_rules_of_task

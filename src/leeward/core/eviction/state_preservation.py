@@ -17,7 +17,6 @@ from kubeapi.jsonpath import JSONPathError, compile_template
 from leeward.api.names import PRESERVED_STATE_ANNOTATION
 from leeward.api.policy import StatePreservation
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, TargetCluster
-from leeward.core.copies.purge_modes import rules_of_task
 
 
 class StateNotPreserved(Exception):
@@ -94,7 +93,7 @@ class _Preserved(msgspec.Struct, frozen=True):
 
 def _brings(task: GracefulEvictionTask, cluster: str) -> bool:
     """Tells whether this eviction is what has brought the application, and its state, to the cluster."""
-    return not rules_of_task(task).keeps_copy and cluster not in task.clusters_before_failover
+    return not task.purge_rules.keeps_copy and cluster not in task.clusters_before_failover
 
 
 def _kept_state(binding: Binding, cluster: str) -> Mapping[str, str]:

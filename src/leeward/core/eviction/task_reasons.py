@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import assert_never
 
 from leeward.api.work import GracefulEvictionTask
-from leeward.core.copies.purge_modes import rules_of_task
 
 
 class TaskReason(StrEnum):
@@ -79,4 +78,4 @@ def reason_rules_of_task(task: GracefulEvictionTask) -> ReasonRules:
 def moves_on(task: GracefulEvictionTask) -> bool:
     """Tells whether the replacement of its copy goes on to the next cluster where it is not taken."""
     is_failover = reason_rules_of_task(task).fails_over
-    return is_failover and task.suppress_deletion is None and rules_of_task(task).moves_on
+    return is_failover and task.suppress_deletion is None and task.purge_rules.moves_on

@@ -14,7 +14,6 @@ import msgspec
 from kubeapi.meta import wire_time
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.state_preservation import carried_state, preserved_state
 from leeward.core.eviction.task_reasons import Producer, TaskReason
@@ -77,7 +76,7 @@ def following_task(cluster: str, followed: GracefulEvictionTask, *, one_writer: 
     """
     reason = TaskReason.AFFINITY_TERM_LEFT.value
     task = msgspec.structs.replace(followed, from_cluster=cluster, reason=reason)
-    is_kept = one_writer or rules_of_task(followed).keeps_copy
+    is_kept = one_writer or followed.purge_rules.keeps_copy
     return task if is_kept else msgspec.structs.replace(task, purge_mode=PurgeMode.GRACEFULLY.value)
 
 

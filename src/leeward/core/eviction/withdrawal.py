@@ -39,7 +39,6 @@ from leeward.core.cluster_health.watched_time import WatchedTime
 from leeward.core.copies.availability import wanted_by_itself
 from leeward.core.copies.disruption import CopyTable
 from leeward.core.copies.evidence import is_current, was_there_before
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import decide_stay, replicas_in
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 from leeward.core.eviction.tasks import grace_of
@@ -88,7 +87,7 @@ class Returns:
 
     def find(self) -> Withdrawal | None:
         """The first open task that is to be withdrawn, or all of them. While a copy is purged, nothing new is made."""
-        is_made = is_current(self.binding) or any(not rules_of_task(task).keeps_copy for task in self.tasks)
+        is_made = is_current(self.binding) or any(not task.purge_rules.keeps_copy for task in self.tasks)
         if not is_made or placement_changed(self.binding):
             return None
         single = (found for task in self.tasks if (found := _one_back(self, task)) is not None)
@@ -140,7 +139,7 @@ class Returns:
         cluster, work, reason = row.home, row.work, reason_rules_of_task(task)
         if cluster is None or cluster.is_being_deleted or not reason.withdraws:
             return False
-        if not rules_of_task(task).withdraws or work is None or work.metadata.deletion_timestamp is not None:
+        if not task.purge_rules.withdraws or work is None or work.metadata.deletion_timestamp is not None:
             return False
         may_stay = not decide_stay(cluster.taints, self.spec.tolerations, self.now).is_over(self.now)
         is_enough = not reason.was_never_healthy and bool(wanted_by_itself(work, cluster))

@@ -6,10 +6,12 @@ why_removal_waits  why the removal of a copy waits: its cluster is away, or othe
 settles_at         when decisions have followed the return of a cluster, and whether they have (has_settled)
 held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluster is away
 may_change_holds   if a change of a cluster can let what waits go, or have more wait
+purged_now         which copies are purged `Directly` now, one after the other
+held_by_purge      which Works stay as they are until a purged copy is gone
 is_return_kept     if a copy stays that had been removed, and that its member brings back
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kubeapi.meta import ReadOnlyManifest, parse_time
@@ -21,6 +23,7 @@ from leeward.api.work import (
     CLUSTER_NOT_READY,
     REPLACEMENT_LOST,
     Binding,
+    GracefulEvictionTask,
     ResourceBindingSpec,
     Work,
     is_application,
@@ -31,8 +34,10 @@ from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.copies.disruption import NO_SIZES, CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.eviction.shared_resources import is_shared
+from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.execution.ownership import template_uids
 from leeward.core.execution.work_generation import has_work_id
+from leeward.core.execution.works import needed_by_others
 from leeward.core.interpreter.fields import text_at
 from leeward.core.scheduling.affinity import is_in_any_term
 
@@ -178,3 +183,30 @@ def _was_away(cluster: Cluster, asked_at: datetime | None) -> bool:
     """Tells whether the cluster was away since the deletion was asked for, or when that was."""
     ready_since = cluster.ready.last_transition_time if cluster.ready is not None else None
     return asked_at is not None and ready_since is not None and asked_at <= ready_since
+
+
+def purged_now(spec: ResourceBindingSpec, clusters: Collection[str]) -> frozenset[str]:
+    """The clusters whose copies are to be gone at once; `clusters` have a Work.
+
+    What is well and leaves its affinity term with a lost copy, because volumes have one writer at a time, serves until
+    the lost one is known to be gone: nothing can replace it before. Holds: S1, S7.
+    """
+    purged = [task for task in spec.graceful_eviction_tasks if not task.purge_rules.keeps_copy]
+    there = set(clusters) - needed_by_others(spec)
+    is_waiting = any(task.from_cluster in there and not _only_follows(task) for task in purged)
+    return frozenset(task.from_cluster for task in purged if not (is_waiting and _only_follows(task)))
+
+
+def held_by_purge(growth: Mapping[str, int | None]) -> frozenset[str]:
+    """The clusters whose Works stay as they are while a purged copy is not known to be gone, by how many more replicas
+    each would ask for: None where it is not there, or nobody can say.
+
+    Nothing grows then. And where anything would, nothing shrinks: what was to replace it is not made. Holds: S1, S7.
+    """
+    if all(more is not None and more <= 0 for more in growth.values()):
+        return frozenset()
+    return frozenset(cluster for cluster, more in growth.items() if more != 0)
+
+
+def _only_follows(task: GracefulEvictionTask) -> bool:
+    return reason_of(task) is TaskReason.AFFINITY_TERM_LEFT

@@ -36,7 +36,6 @@ from leeward.api.names import (
 )
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import state_to_inject
 from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.execution.conflict_resolution import conflict_resolution
@@ -191,7 +190,7 @@ def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
         for target in snapshot.clusters:
             replicas.setdefault(target.name, target.replicas)
     for task in spec.graceful_eviction_tasks:
-        if not rules_of_task(task).keeps_copy:
+        if not task.purge_rules.keeps_copy:
             continue
         if task.from_cluster not in assigned:
             replicas.setdefault(task.from_cluster, _replicas_being_left(spec, task))
@@ -320,7 +319,7 @@ def is_purging(spec: ResourceBindingSpec, clusters: Collection[str]) -> bool:
     What others need stays.
     """
     going = set(clusters) - needed_by_others(spec)
-    return any(t.from_cluster in going and not rules_of_task(t).keeps_copy for t in spec.graceful_eviction_tasks)
+    return any(t.from_cluster in going and not t.purge_rules.keeps_copy for t in spec.graceful_eviction_tasks)
 
 
 def _revised(template: ReadOnlyManifest, count: int, by_count: Mapping[int, Manifest]) -> Manifest:

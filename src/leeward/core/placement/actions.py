@@ -13,7 +13,6 @@ import msgspec
 from leeward.api.meta import Condition
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.application import (
     application_purge_mode,
     failure_task,
@@ -230,7 +229,7 @@ def move_on(at: Situation) -> Outcome | None:
     What left `Directly` goes on so, since at most one copy runs (S7); not where any of it serves: that would go first.
     """
     spec, stalled = at.spec, at.stalled.targets
-    directly = any(not rules_of_task(task).keeps_copy for task in spec.graceful_eviction_tasks) or (
+    directly = any(not task.purge_rules.keeps_copy for task in spec.graceful_eviction_tasks) or (
         not spec.graceful_eviction_tasks and not rules_of(purge_mode_with_volumes(at.binding, at.purge_mode)).keeps_copy
     )
     mode = PurgeMode.DIRECTLY if directly else PurgeMode.GRACEFULLY

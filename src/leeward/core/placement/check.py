@@ -20,7 +20,6 @@ from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.copies.disruption import CopyTable, copies_of
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.blocked_evictions import held_refused
 from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
@@ -90,7 +89,7 @@ class _Move:
         """Eviction tasks that begin, but for those of what is purged at once."""
         known = {task.from_cluster for task in self.snapshot.binding.spec.graceful_eviction_tasks}
         begun = (task for task in self.decision.eviction_tasks if task.from_cluster not in known)
-        return [task for task in begun if rules_of_task(task).needs_place]
+        return [task for task in begun if task.purge_rules.needs_place]
 
     @property
     def opened_automatically(self) -> list[GracefulEvictionTask]:
@@ -246,7 +245,7 @@ def _is_replaced(move: _Move) -> Iterator[Violation]:
         return
     ended = {*move.decision.finished} - {task.from_cluster for task in move.decision.eviction_tasks}
     tasks = (task for task in spec.graceful_eviction_tasks if task.suppress_deletion is None)
-    names = [task.from_cluster for task in tasks if task.from_cluster in ended and rules_of_task(task).keeps_copy]
+    names = [task.from_cluster for task in tasks if task.from_cluster in ended and task.purge_rules.keeps_copy]
     copies = move.copies(spec)
     if not copies.may_disrupt({name: copies.rows[name].assigned for name in names}):
         yield Violation(

@@ -41,7 +41,7 @@ from leeward.core.cluster_health.standing_taints import is_specified_otherwise
 from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.copies.memory import EARLIER_MEMORY_ANNOTATIONS
 from leeward.core.eviction.application import application_failover
-from leeward.core.eviction.drain_budget import drain_budget
+from leeward.core.eviction.due_evictions import drain_budget
 from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.reschedule import scheduling_type
 

@@ -33,11 +33,6 @@ class Outcome:
     failback: Failback | None = None
     wake_at: datetime | None = None
 
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """Clusters that failed copies leave."""
-        return tuple(eviction.cluster for eviction in self.evicted if not eviction.taints)
-
     @staticmethod
     def of(spec: ResourceBindingSpec, result: Placed | Unplaceable | None = None) -> "Outcome":
         """The outcome that the binding stays as this spec is."""

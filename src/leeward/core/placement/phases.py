@@ -48,7 +48,7 @@ from leeward.core.eviction.volumes import has_claims
 from leeward.core.placement import actions
 from leeward.core.placement.authority import may_schedule
 from leeward.core.placement.decision import Decision, Outcome
-from leeward.core.placement.situation import Situation, situation_of
+from leeward.core.placement.situation import ExactSituation, Situation
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.placement.way_back import find_way_back
 from leeward.core.placement.within_usage import decide_within_usage
@@ -70,7 +70,8 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     own = known.binding
     joined = known if is_exact else _with_joined_terms(known)
     between = own if joined is not known else None
-    in_turn = partial(_decide_in_turn, trace=trace, own=between, unplaceable=unplaceable)
+    situation = partial(ExactSituation if is_exact else Situation, trace=trace, own=between, unplaceable=unplaceable)
+    in_turn = partial(_decide_in_turn, situation)
     if joined.quota_refusal:
         decision = decide_within_usage(joined, in_turn)
     else:
@@ -116,16 +117,14 @@ def _with_term_of_targets(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, binding=changed)
 
 
-def _decide_in_turn(
-    snapshot: Snapshot, wanted: Binding, trace: Trace | None, own: Binding | None, unplaceable: Unplaceable | None
-) -> Decision:
-    situation = situation_of(snapshot, trace=trace, wanted=wanted, own=own, unplaceable=unplaceable)
+def _decide_in_turn(kind: Callable[..., Situation], snapshot: Snapshot, wanted: Binding) -> Decision:
+    situation = kind(snapshot, wanted=wanted)
     decision = _decide(situation)
     deferred = snapshot.budget.defers(decision.evicted, snapshot.now)
     if not deferred:
         return decision
-    if trace is not None:
-        trace.terms.clear()
+    if situation.trace is not None:
+        situation.trace.terms.clear()
     decision = _decide(replace(situation, deferred=deferred))
     turn_at = snapshot.budget.turn_at if Deferral.RATE in deferred.values() else None
     return replace(decision, deferred=deferred, wake_at=_earliest(decision.wake_at, turn_at))
@@ -202,7 +201,8 @@ def _decide(at: Situation) -> Decision:
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
     if at.authority.fails_over:
-        annotations |= at.memory_after(outcome)
+        failed = [eviction.cluster for eviction in outcome.evicted if not eviction.taints]
+        annotations |= at.memory_after(outcome, failed)
     before = at.binding.spec.clusters
     instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.failures.wake_at, at.stalled.wake_at)
     return Decision(

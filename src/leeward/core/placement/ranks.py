@@ -31,7 +31,6 @@ from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
-from leeward.core.scheduling.reschedule import is_unjoined
 from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.toleration import untolerated_taint
 
@@ -164,7 +163,7 @@ def candidates(
 
 def is_copy_lost(cluster: Cluster | None) -> bool:
     """Tells whether a copy in the cluster counts as lost: the cluster looks dead, or leaves the fleet."""
-    return cluster is None or is_unjoined(cluster) or looks_dead(cluster)
+    return cluster is None or cluster.is_being_deleted or looks_dead(cluster)
 
 
 def _joined(result: Placed, kept: tuple[TargetCluster, ...]) -> Placed:

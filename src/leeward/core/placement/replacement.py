@@ -196,4 +196,4 @@ def _counts(spec: ResourceBindingSpec, targets: Targets) -> Counter[str]:
 
 
 def _is_dead(cluster: Cluster | None) -> bool:
-    return cluster is not None and not is_unjoined(cluster) and looks_dead(cluster)
+    return cluster is not None and not cluster.is_being_deleted and looks_dead(cluster)

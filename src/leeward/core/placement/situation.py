@@ -15,7 +15,7 @@ Each part is a question to one module, asked when it is first needed:
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
@@ -26,7 +26,6 @@ from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh
 from leeward.core.copies.job_copies import is_finished_job, is_job_under_way
 from leeward.core.copies.memory import NO_INSTANTS, BindingMemory, Instants, memory_patch, parse_memory
-from leeward.core.copies.purge_modes import purge_mode_of
 from leeward.core.eviction.application import (
     FailedCopies,
     application_failover,
@@ -35,7 +34,7 @@ from leeward.core.eviction.application import (
     seen_items,
 )
 from leeward.core.eviction.blocked_evictions import is_braked
-from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
+from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions, purge_mode_of
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import (
     OriginalPlacement,
@@ -100,7 +99,7 @@ class Situation:
         """The result with its cause."""
         return with_cause(result, self.own_binding.spec, self.clusters)
 
-    @property
+    @CachedProperty
     def leaves_terms_gracefully(self) -> bool:
         """Tells whether copies that are well leave an affinity term with a task."""
         return self.settings.graceful
@@ -252,10 +251,10 @@ class Situation:
         names = (*self.failures.memory.in_vain, *stalled, *(suspended.cluster_names if suspended else ()))
         return dict.fromkeys(names, ClusterRank.TRIED)
 
-    def memory_after(self, outcome: Outcome) -> Mapping[str, str | None]:
-        """Change of the binding's memory once that is written."""
+    def memory_after(self, outcome: Outcome, failed: Collection[str]) -> Mapping[str, str | None]:
+        """Change of the binding's memory once copies have left the clusters where they have `failed`."""
         awaited = self._awaited_after(outcome)
-        memory = self.failures.memory.after_leaving(outcome.failed, remember=True, awaited=awaited)
+        memory = self.failures.memory.after_leaving(failed, remember=True, awaited=awaited)
         return memory_patch(self.binding, memory, is_moving=any(map(moves_on, outcome.eviction_tasks)))
 
     def _awaited_after(self, outcome: Outcome) -> Instants:
@@ -266,7 +265,7 @@ class Situation:
         works, tasks = self.snapshot.works, outcome.eviction_tasks
         return await_targets(self.binding, outcome.clusters, tasks, self.clusters, works, self.now, known)
 
-    @property
+    @CachedProperty
     def is_between_terms(self) -> bool:
         """Tells whether targets lie in two affinity terms: a failback has begun and is not at its end."""
         return self.own is not None
@@ -305,7 +304,7 @@ class ExactSituation(Situation):
     def with_cause(self, result: Unplaceable) -> Unplaceable:
         return result
 
-    @property
+    @CachedProperty
     def leaves_terms_gracefully(self) -> bool:
         return False
 
@@ -321,12 +320,7 @@ class ExactSituation(Situation):
     def ranks(self) -> Ranks:
         return NO_RANKS
 
-    def memory_after(self, outcome: Outcome) -> Mapping[str, str | None]:
+    def memory_after(self, outcome: Outcome, failed: Collection[str]) -> Mapping[str, str | None]:
         """The instants since which copies are unhealthy, and no more."""
-        memory = self.failures.memory.after_leaving(outcome.failed, remember=False)
+        memory = self.failures.memory.after_leaving(failed, remember=False)
         return memory_patch(self.binding, memory, is_moving=False)
-
-
-def situation_of(snapshot: Snapshot, **known: Any) -> Situation:
-    """The one choice between Karmada's rules and our own."""
-    return (ExactSituation if snapshot.settings.exact_health else Situation)(snapshot, **known)

@@ -8,8 +8,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import ManifestStatus, ResourceBindingSpec, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.copies.availability import wanted_by_itself
-from leeward.core.copies.copy import KnownCopy
-from leeward.core.copies.disruption import copies_of
+from leeward.core.copies.disruption import KnownCopy, copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.rollout.rollout_decision import KEPT, Standing

@@ -10,12 +10,12 @@ from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
 from leeward.api.policy import FailoverBehavior, Placement
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.core.cluster_health.condition_taints import decide_taints
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_observed_ready
 from leeward.core.cluster_health.ready_condition import HealthMemory, Thresholds, decide_ready
-from leeward.core.copies.purge_modes import PurgeMode, purge_mode_of
-from leeward.core.eviction.due_evictions import decide_stay
+from leeward.core.eviction.due_evictions import decide_stay, purge_mode_of
 from leeward.core.placement import PlacementSettings, Snapshot, decide
 from leeward.core.placement.authority import authority_over
 from tests import oracle

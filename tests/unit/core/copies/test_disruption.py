@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from leeward.core.copies.copy import KnownCopy
-from leeward.core.copies.disruption import CopyTable
+from leeward.core.copies.disruption import CopyTable, KnownCopy
 
 NAMES = ("a", "b", "c")
 BOUNDS = [(least, most) for most in range(3) for least in range(most + 1)]

@@ -18,6 +18,7 @@ from leeward.api.policy import (
     StatePreservation,
     StatePreservationRule,
 )
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import (
     AggregatedStatusItem,
     BindingSuspension,
@@ -30,7 +31,6 @@ from leeward.api.work import (
 from leeward.core import placement
 from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
 from leeward.core.copies.memory import BindingMemory, parse_memory
-from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.application import (
     FailedCopies,
     application_purge_mode,

@@ -9,6 +9,7 @@ from kubeapi.meta import ObjectMeta
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import (
     GracefulEvictionTask,
     Health,
@@ -18,7 +19,6 @@ from leeward.api.work import (
     Work,
     WorkStatus,
 )
-from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.blocked_evictions import (
     held_deferred,
     held_for_lost_state,

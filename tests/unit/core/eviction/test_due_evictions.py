@@ -13,8 +13,8 @@ from leeward.api.names import (
     POLICY_TAINTS_CONFIRMED_ANNOTATION,
 )
 from leeward.api.policy import ClusterFailover, FailoverBehavior
+from leeward.api.purge_mode import PurgeMode
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
-from leeward.core.copies.purge_modes import PurgeMode, purge_mode_of
 from leeward.core.eviction.due_evictions import (
     DueEvictions,
     Eviction,
@@ -23,6 +23,7 @@ from leeward.core.eviction.due_evictions import (
     due_evictions,
     last_resort_at,
     may_evict,
+    purge_mode_of,
     replicas_in,
 )
 from tests.builders import at, binding, cluster, dead, divided, fleet, targets

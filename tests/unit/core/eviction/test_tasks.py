@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from leeward.api.policy import ClusterFailover, FailoverBehavior, StatePreservation, StatePreservationRule
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import (
     AggregatedStatusItem,
     GracefulEvictionTask,
@@ -14,7 +15,6 @@ from leeward.api.work import (
     ResourceBindingStatus,
     TargetCluster,
 )
-from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.task_reasons import TaskReason

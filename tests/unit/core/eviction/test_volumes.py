@@ -9,9 +9,9 @@ from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.cluster import APIEnablement, APIResource, Cluster
 from leeward.api.names import CLAIMS_ANNOTATION
 from leeward.api.policy import ApplicationFailover, ClusterFailover, DecisionConditions, FailoverBehavior
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
 from leeward.core import placement
-from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.volumes import (
     claims_annotation,
     claims_of,

@@ -23,6 +23,7 @@ from leeward.api.policy import (
     StatePreservation,
     StatePreservationRule,
 )
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import (
     AggregatedStatusItem,
     BindingSuspension,
@@ -30,14 +31,13 @@ from leeward.api.work import (
     ResourceBinding,
 )
 from leeward.core.copies.memory import BindingMemory
-from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.application import FailedCopies
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets
 from leeward.core.placement import PlacementSettings, Snapshot
 from leeward.core.placement.actions import evict, fail_over, move_on, place
 from leeward.core.placement.decision import Outcome
-from leeward.core.placement.situation import Situation, situation_of
+from leeward.core.placement.situation import ExactSituation, Situation
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
@@ -93,7 +93,8 @@ def situation(
     **found: object,
 ) -> Situation:
     """Situation of `bound`, of which these parts are found already; otherwise nothing is due."""
-    at = situation_of(Snapshot(bound, fleet(*clusters.values()), settings=settings, now=now))
+    kind = ExactSituation if settings.exact_health else Situation
+    at = kind(Snapshot(bound, fleet(*clusters.values()), settings=settings, now=now))
     vars(at).update({"spec": bound.spec, "failures": FailedCopies(BindingMemory()), **found})
     return at
 

@@ -11,8 +11,8 @@ from kubeapi.meta import ObjectMeta
 from leeward.api.core import Taint
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.policy import ClusterAffinityTerm
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, TargetCluster
-from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused

@@ -3,7 +3,7 @@
 import pytest
 
 from leeward.api.work import GracefulEvictionTask
-from leeward.core.eviction.move_report import describe_move
+from leeward.controllers.scheduler.decision_events import describe_move
 from tests.builders import NOW, at, binding, cluster, dead, divided, targets, works
 
 LEFT = GracefulEvictionTask(
