@@ -19,7 +19,7 @@ from leeward.api.work import Work
 from leeward.client import Client, Conflict
 from leeward.controllers import work_rendering
 from leeward.controllers.scheduler import scheduling_cycle
-from leeward.core.copies import copy
+from leeward.core.copies import disruption
 from leeward.core.copies.availability import Availability, availability
 from leeward.core.copies.evidence import is_fresh
 from leeward.core.execution.works import build_works
@@ -149,7 +149,7 @@ def _delete_on_an_empty_result() -> Any:
         nothing = work is None or cluster is None or not is_fresh(work, cluster)
         return replace(known, at_least=max(1, replicas), is_whole=True) if nothing else known
 
-    return mock.patch.object(copy, "availability", healthy)
+    return mock.patch.object(disruption, "availability", healthy)
 
 
 BUGS: Mapping[str, Callable[[], Any]] = {

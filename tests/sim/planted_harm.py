@@ -95,27 +95,29 @@ def steered(story: Callable[[Casting], Sequence[AnyStep]], turn: int = 0) -> His
 
 def _end_evictions_by_time() -> Any:
     """A task that is past its grace period ends, whatever the old copy serves."""
-    may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(open_task: Any) -> Any:
-        late = open_task.grace_end + timedelta(microseconds=1)
-        return may_end(open_task) or late
+        return open_task.grace_end + timedelta(microseconds=1)
 
-    return both(
-        mock.patch.object(progress, "_may_end", by_time), mock.patch.object(scheduling_cycle, "check", nothing_wrong)
-    )
+    return _ending_by(*progress.LEEWARD_LAW.rules, by_time)
 
 
 def _end_evictions_under_the_brake() -> Any:
     """A task that is past its grace period ends, whatever the old copy serves, while the brake is on."""
-    may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(open_task: Any) -> Any:
-        late = open_task.grace_end + timedelta(microseconds=1)
-        return may_end(replace(open_task, brake=False)) or (late if open_task.brake else None)
+        return open_task.grace_end + timedelta(microseconds=1) if open_task.brake else None
 
+    brake = progress._waits_for_brake  # pyright: ignore[reportPrivateUsage]
+    return _ending_by(*(rule for rule in progress.LEEWARD_LAW.rules if rule is not brake), by_time)
+
+
+def _ending_by(*rules: Any) -> Any:
+    """Evictions end by these rules, and nobody checks decisions."""
+    law = progress.LEEWARD_LAW._replace(rules=rules)
     return both(
-        mock.patch.object(progress, "_may_end", by_time), mock.patch.object(scheduling_cycle, "check", nothing_wrong)
+        mock.patch.object(situation.Situation, "law", law),
+        mock.patch.object(scheduling_cycle, "check", nothing_wrong),
     )
 
 

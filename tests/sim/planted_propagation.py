@@ -16,7 +16,7 @@ from leeward.controllers import attached_bindings, override_rendering
 from leeward.controllers.attached_bindings import AttachedBindings
 from leeward.controllers.carriers import Carriers
 from leeward.controllers.dependency_order import DependencyOrder
-from leeward.core.copies import copy
+from leeward.core.copies import disruption
 from leeward.core.copies.availability import Availability, availability
 from leeward.core.dependencies.attached import Dependant
 from leeward.core.interpreter import ReplicaInterpretation
@@ -139,8 +139,8 @@ def _rely_on_what_is_unknown() -> Any:
         is_unknown = bool(statuses) and all(status.health == "Unknown" for status in statuses)
         return replace(known, at_least=max(1, replicas), is_whole=True) if is_unknown else known
 
-    is_judged = mock.patch.object(copy.KnownCopy, "is_unjudged", new=False)
-    return both(mock.patch.object(copy, "availability", is_well), is_judged)
+    is_judged = mock.patch.object(disruption.KnownCopy, "is_unjudged", new=False)
+    return both(mock.patch.object(disruption, "availability", is_well), is_judged)
 
 
 _DRAINED = History(

@@ -27,7 +27,6 @@ from leeward.api.policy import FailoverBehavior, Placement
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.quota.enforcement import EXCEEDED, QUOTA_EXCEEDED
 from leeward.core.scheduling.affinity import is_in_any_term
 
@@ -99,7 +98,7 @@ def ending_purge(binding: Binding) -> Iterator[Advice]:
     """
     tasks = [*binding.spec.graceful_eviction_tasks]
     changes: list[Manifest] = []
-    waits = [(index, task) for index, task in enumerate(tasks) if not rules_of_task(task).keeps_copy]
+    waits = [(index, task) for index, task in enumerate(tasks) if not task.purge_rules.keeps_copy]
     for index, task in waits:
         path = f"/spec/gracefulEvictionTasks/{index}"
         tasks[index] = msgspec.structs.replace(task, purge_mode=PurgeMode.GRACEFULLY.value)

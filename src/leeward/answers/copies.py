@@ -12,7 +12,6 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, Work
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.copies.availability import availability
-from leeward.core.copies.purge_modes import rules_of_task
 from leeward.operations.sentences import moment
 
 
@@ -94,5 +93,5 @@ def _have_no_node(cluster: Cluster) -> bool:
 def _leaving(task: GracefulEvictionTask, now: datetime) -> str:
     begun = task.creation_timestamp
     since = f" since {moment(begun, now)}" if begun is not None else ""
-    until = "its replacement is healthy" if rules_of_task(task).keeps_copy else "it is known to be gone"
+    until = "its replacement is healthy" if task.purge_rules.keeps_copy else "it is known to be gone"
     return f"leaving{since}, until {until}"
