@@ -118,6 +118,7 @@ def figures() -> dict[str, int]:
         "lines": lines,
         "import_lines_per_thousand": 1000 * sum((node.end_lineno or 0) - node.lineno + 1 for node in imports) // lines,
         "stems_that_occur_twice": sum(count > 1 for count in stems.values()),
+        "words_of_changelog": len((ROOT / "CHANGELOG.md").read_text().split()),
         "words_of_docs": sum(len(page.read_text().split()) for page in (ROOT / "docs").rglob("*.md")),
         "docstrings_with_what": sum(bool(re.search(r"\b[Ww]hat\b", text)) for text in told),
     }

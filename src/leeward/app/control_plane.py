@@ -1,6 +1,7 @@
 """The control plane of a local fleet in one process: the embedded API server, and all controllers over it."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubeapi.loop.clock import Clock, SystemClock
@@ -26,8 +27,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.app.cluster_info import publish_current
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
-from leeward.app.own_members import lead_to_own_members
-from leeward.client import Client
+from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
 from leeward.lua.jail import ProcessJail
 from leeward.manager.admission import KarmadaAdmission, store_bounds
@@ -137,3 +137,15 @@ def _start_signers(config: ControlPlaneConfig, api_server: ApiServer, serving: S
     serving.start(api_server.certificate_signer(*authority, approve_agents).run(), "certificate-signer")
     serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")
     serving.start(api_server.bootstrap_signer().run(), "bootstrap-signer")
+
+
+async def lead_to_own_members(client: Client, ports: Mapping[str, int]) -> None:
+    """Has each Cluster lead to the port, on this machine, of the member with its name. Raises: WorldError."""
+    for name, port in ports.items():
+        endpoint = f"https://127.0.0.1:{port}"
+        try:
+            cluster = await client.get(CLUSTERS, name)
+        except NotFound:
+            continue
+        if cluster.spec.api_endpoint not in ("", endpoint):
+            await client.patch(CLUSTERS, name, {"spec": {"apiEndpoint": endpoint}})

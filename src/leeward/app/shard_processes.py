@@ -8,13 +8,14 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from kubeapi.loop.supervisor import Supervisor
+from leeward.api.resource import LEASES
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.settings import Serving
 from leeward.app.shard import ENDS_WITH_INPUT
-from leeward.app.shard_silence import goes_silent
-from leeward.client import Client
+from leeward.client import Client, NotFound, WorldError
 from leeward.runtime.leader import LeaderSettings
 from leeward.runtime.retrying import Backoff
 from leeward.runtime.sharding import Sharding
@@ -102,3 +103,30 @@ async def _end(process: Process) -> None:
 def _beside(address: Address | None, index: int) -> str:
     """Address of a shard, so many ports above its leader's; 0 where nothing is served."""
     return "0" if address is None else f"{address.host}:{address.port + PORTS_APART * (index + 1)}"
+
+
+LEASES_MISSED = 4
+"""Looks in a row, each a whole Lease after the one before, that find it as it was: whoever worked, or stood by, would
+have renewed or taken it meanwhile."""
+
+
+async def goes_silent(client: Client, lease: str, settings: LeaderSettings) -> None:
+    """Returns when nobody has renewed the Lease for so long.
+
+    It is looks that are counted, and not time: while nobody could look, because the control plane was away or this
+    process stood still, nothing is known of the shard.
+    """
+    known: Any = None
+    missed = -1
+    while missed < LEASES_MISSED:
+        await asyncio.sleep(settings.lease_seconds)
+        try:
+            async with asyncio.timeout(settings.renew_seconds):
+                seen = (await client.get(LEASES, lease, settings.namespace)).spec
+        except NotFound:
+            seen = None
+        except (WorldError, TimeoutError):
+            missed = -1
+            continue
+        missed = missed + 1 if seen == known or missed < 0 else 0
+        known = seen

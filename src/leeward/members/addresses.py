@@ -1,9 +1,11 @@
 """The addresses of Pods: each has its own from its start to its end."""
 
+import ipaddress
+from collections.abc import Container
+
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.client import WorldError
 from leeward.core.interpreter.fields import text_at
-from leeward.members.rules.addresses import choose_address
 from leeward.members.rules.pods import is_finished, is_gone
 from leeward.runtime.informer import Informer
 
@@ -39,3 +41,10 @@ class Addresses:
 
 class AddressesExhausted(WorldError):
     """All addresses of a node's network belong to Pods."""
+
+
+def choose_address(pod_cidr: str, taken: Container[str]) -> str | None:
+    """None when the network is full. Its first address is the gateway's."""
+    network = ipaddress.ip_network(pod_cidr)
+    usable = (str(network[offset]) for offset in range(2, network.num_addresses - 1))
+    return next((address for address in usable if address not in taken), None)

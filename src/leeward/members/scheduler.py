@@ -1,21 +1,40 @@
 """The scheduler: gives each Pod a node, one Pod at a time, and tries again whenever a node has more room."""
 
 from datetime import datetime
+from decimal import Decimal
 
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from leeward.api.core import Node
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 from leeward.members.kinds import CLAIMS, PODS, STORAGE_CLASSES
-from leeward.members.node_requests import NodeRequests
 from leeward.members.platform import Platform, together
 from leeward.members.rules.claim_needs import NO_CLAIMS, ClaimNeeds, claim_needs
 from leeward.members.rules.conditions import put_condition
-from leeward.members.rules.fitting import Unschedulable, choose_node
-from leeward.members.rules.pods import is_active, node_of
+from leeward.members.rules.fitting import Unschedulable, add, choose_node, requests_of
+from leeward.members.rules.pods import is_active, is_finished, node_of
 from leeward.members.rules.volume_binding import SELECTED_NODE, claims_of
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
+from leeward.runtime.informer import Informer
+
+
+class NodeRequests:
+    """Sums of the requests of each node's Pods; finished Pods ask for nothing any more."""
+
+    def __init__(self, pods: Informer[Manifest]) -> None:
+        self.used: dict[str, dict[str, Decimal]] = {}
+        pods.on_change(self._changed)
+
+    def _changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        self._book(old, -1)
+        self._book(new, 1)
+
+    def _book(self, pod: Manifest | None, sign: int) -> None:
+        if pod is not None and node_of(pod) and not is_finished(pod):
+            name = node_of(pod)
+            self.used[name] = add(self.used.get(name, {}), requests_of(pod), sign)
+
 
 SCHEDULER_NAME = "default-scheduler"
 

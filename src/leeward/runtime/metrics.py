@@ -1,13 +1,15 @@
 """The metrics of one component, under Karmada's and controller-runtime's names, in a registry of its own."""
 
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
-from leeward.runtime.outage_metrics import OutageMetrics
-from leeward.runtime.process_metrics import ProcessMetrics
+from kubeapi.connections import Connections, connections_of_process
+from leeward.api.outage import MoveState, OutageStatus
 from leeward.runtime.propagation_metrics import PropagationMetrics
-from leeward.runtime.resilience_metrics import ResilienceMetrics
 
 Amount = Literal["cpu", "memory", "pod"]
 AmountKind = Literal["allocatable", "allocated"]
@@ -149,3 +151,123 @@ class Metrics:
     def render(self) -> bytes:
         """The text that Prometheus scrapes."""
         return generate_latest(self.registry)
+
+
+BUCKETS = (15, 30, 60, 120, 300, 600, 660, 720, 900, 1200, 1800, 3600, 7200)
+"""Buckets in seconds; with Karmada's defaults an application recovers in ten to eleven minutes."""
+
+
+class OutageMetrics:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.evictions_withdrawn = Counter(
+            "leeward_evictions_withdrawn", "Evictions given up because the cluster came back", registry=registry
+        )
+        self._recovery = Histogram(
+            "leeward_recovery_seconds",
+            "From the first failure of a cluster until what replaces an application there was healthy",
+            registry=registry,
+            buckets=BUCKETS,
+        )
+        self._applications = Gauge(
+            "leeward_outage_applications",
+            "Applications of a cluster that is lost, by what has become of them",
+            ("member_cluster", "state"),
+            registry=registry,
+        )
+
+    def forget_state(self) -> None:
+        self._applications.clear()
+
+    def recovered(self, seconds: int) -> None:
+        self._recovery.observe(seconds)
+
+    def counted(self, cluster: str, status: OutageStatus) -> None:
+        for state in MoveState:
+            count: int = getattr(status, state.value.lower())
+            self._applications.labels(cluster, state.value).set(count)
+
+    def over(self, cluster: str) -> None:
+        for state in MoveState:
+            self._applications.remove(cluster, state.value)
+
+
+class ProcessMetrics:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.stood_still = Counter(
+            "leeward_event_loop_stalled_seconds",
+            "Seconds in which this process stood still, which count against nobody",
+            registry=registry,
+        )
+        self._leading = Gauge(
+            "leader_election_master_status",
+            "1 while this process holds the lease, else 0",
+            ("name",),
+            registry=registry,
+        )
+
+        self._shards = Gauge(
+            "leeward_shards",
+            "Shards that the leader in this process leaves work to; 0 while it leads not, or does all itself",
+            registry=registry,
+        )
+
+        registry.register(_IncomingConnections(connections_of_process()))
+
+    def leaves_work_to(self, shards: Callable[[], int]) -> None:
+        """Has `shards` asked whenever somebody scrapes."""
+        self._shards.set_function(lambda: float(shards()))
+
+    def leads(self, lease: str, holds: Callable[[], bool]) -> None:
+        """Has `holds` asked whenever somebody scrapes, so that what is told is never older than the lease.
+
+        Karmada: controller-runtime's, of the same name.
+        """
+        self._leading.labels(lease).set_function(lambda: float(holds()))
+
+
+class _IncomingConnections(Collector):
+    """Counts of the connections that came in at all ports of the process, as they are when somebody scrapes."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def collect(self) -> Iterator[Metric]:
+        name, counted = "leeward_incoming_connections", self._connections
+        yield GaugeMetricFamily(name, "Connections that came in and are open, of all ports", value=len(counted))
+        yield GaugeMetricFamily(f"{name}_limit", "Connections that may be open", value=counted.most)
+        yield CounterMetricFamily(f"{name}_closed", "Connections that were closed for others", value=counted.closed)
+
+
+class ResilienceMetrics:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.evictions_held = Counter(
+            "leeward_evictions_held", "Evictions that were due and held back", ("reason",), registry=registry
+        )
+        self.held_evictions = Gauge(
+            "leeward_held_evictions",
+            "Bindings of which an eviction is due and held back now",
+            ("reason",),
+            registry=registry,
+        )
+        self.loss_replicas = Gauge(
+            "leeward_cluster_loss_unplaceable_replicas",
+            "Replicas that find no room elsewhere if the cluster is lost",
+            ("member_cluster",),
+            registry=registry,
+        )
+        self.loss_applications = Gauge(
+            "leeward_cluster_loss_unplaceable_applications",
+            "Applications of which something finds no room elsewhere if the cluster is lost",
+            ("member_cluster",),
+            registry=registry,
+        )
+        self.unreadable = Gauge(
+            "leeward_unreadable_objects",
+            "Stored objects that cannot be read, and about which nothing is decided",
+            ("kind",),
+            registry=registry,
+        )
+
+    def forget_state(self) -> None:
+        for gauge in (self.held_evictions, self.loss_replicas, self.loss_applications, self.unreadable):
+            gauge.clear()

@@ -5,19 +5,22 @@ It starts nobody, and knows of nobody but the control plane's place, which all t
 
 import asyncio
 import random
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, ClassVar
 
+from kubeapi.codec import decode_manifest, encode
 from kubeapi.loop.clock import Clock, VirtualClock
 from kubeapi.loop.lives import Life
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from leeward.client import Client
+from kubeapi.meta import Manifest
+from leeward.api.interpreter_config import ResourceInterpreterWebhook
+from leeward.client import Client, Response, Unreachable
+from leeward.core.interpreter.webhook_exchange import address_of
 from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.work_share import WHOLE, WorkShare
-from leeward.sim.interpreter_hosts import InterpreterHosts
 from leeward.sim.journal import Journal
 from leeward.sim.network import Link, Place
 
@@ -103,3 +106,28 @@ class Environment:
         for life in self._lives:
             if life.ended:
                 await life.release()
+
+
+Answering = Callable[[Manifest], Awaitable[Manifest]]
+"""Function from the request of a question to the response, without its uid. It may hang, or raise as a connection
+does."""
+
+
+class InterpreterHosts:
+    """The way to all webhooks of a world, as `leeward.runtime.webhook_queue.Call`."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, Answering] = {}
+
+    def put(self, server: str, answering: Answering) -> None:
+        """`server` is the webhook's URL without its path."""
+        self._hosts[server] = answering
+
+    async def __call__(self, hook: ResourceInterpreterWebhook, body: bytes) -> Response:
+        server, _, _ = address_of(hook)
+        answering = self._hosts.get(server)
+        if answering is None:
+            raise Unreachable(f"{server}: connection refused")
+        request = decode_manifest(body)["request"]
+        response = {"uid": request["uid"], "successful": True, **await answering(request)}
+        return Response(200, encode({"response": response}))

@@ -7,7 +7,7 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
-from leeward.app.own_members import lead_to_own_members
+from leeward.app.control_plane import lead_to_own_members
 from leeward.client import Client
 from tests.kubeserver.api_world import api_world
 

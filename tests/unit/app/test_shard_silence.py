@@ -14,8 +14,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import format_micro_time
 from leeward.app import shard_processes
 from leeward.app.flags.settings import Serving
-from leeward.app.shard_processes import ShardProcesses
-from leeward.app.shard_silence import LEASES_MISSED, goes_silent
+from leeward.app.shard_processes import LEASES_MISSED, ShardProcesses, goes_silent
 from leeward.client import Client, Request, Response, Unreachable
 from leeward.runtime.leader import LeaderSettings
 from tests.transports import Sent

@@ -11,8 +11,11 @@ from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from leeward import __version__
 from leeward.api.resource import CLUSTERS
+from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local import processes
 from leeward.app.local.api import AdminClient
+from leeward.app.local.archive import STORE
+from leeward.app.local.backup_writing import directory_of
 from leeward.app.local.components import command_of
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.dashboard_process import spawn_dashboard
@@ -21,7 +24,6 @@ from leeward.app.local.fleet import LocalFleet, Member, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.logs import fatal_reason, last_lines
-from leeward.app.local.lost_stores import refuse_lost_stores
 from leeward.app.local.planning import UpRequest, plan_fleet, stopped_members
 from leeward.app.local.processes import State
 from leeward.app.local.registration import (
@@ -181,3 +183,21 @@ def _with_log(layout: Layout, component: str, problem: str) -> str:
         return f"{problem}: {reason}"
     lines = last_lines(path, 5)
     return "\n  ".join([f"{problem}; the end of {path}:", *lines]) if lines else f"{problem}; {path} is empty"
+
+
+def refuse_lost_stores(layout: Layout, components: Iterable[str]) -> None:
+    """Raises: FleetError where the store of one is missing or empty, and its key says that it had one."""
+    for name in components:
+        directory = directory_of(layout, name)
+        store = directory / STORE
+        if not (directory / SIGNING_KEY_FILE).exists() or (store.exists() and store.stat().st_size):
+            continue
+        what = "is empty" if store.exists() else "is missing"
+        if name == CONTROL_PLANE:
+            way_out = "`leeward restore FILE` puts a backup in its place, and another --data-dir has a new fleet"
+        else:
+            way_out = (
+                f"`leeward restore FILE --member {name}` puts a backup in its place, and without the directory "
+                f"{directory} it is a new and empty cluster"
+            )
+        raise FleetError(f"{store} {what}, and {name} ran here before: all its objects would be gone; {way_out}")
