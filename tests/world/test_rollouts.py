@@ -10,6 +10,8 @@ from kubeapi.meta import Manifest
 from leeward.answers.explanation import Explanation
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.reading import read_outages
+from leeward.answers.rendered_copies import render_copies
+from leeward.answers.rendering_inputs import Given, read_application
 from leeward.answers.subjects import asked_of, explain_in
 from leeward.answers.timeline import OutageFilter, timeline
 from leeward.answers.what_if import what_if
@@ -27,6 +29,7 @@ from leeward.api.rollout import (
     ROLLOUT_UNDONE_ANNOTATION,
 )
 from leeward.cli.explain_text import explanation_lines
+from leeward.cli.render import document_of
 from leeward.cli.what_if_text import what_if_lines
 from leeward.client import NotFound, Unreachable
 from leeward.core.rollout.revision import pack, revision_of
@@ -570,6 +573,28 @@ def test_explain_says_why_a_cluster_keeps_the_old_revision_and_the_next_command(
         assert timeline(kept, OutageFilter()).rollouts == [turns]
 
     play(story, MEMBERS)
+
+
+def test_render_shows_what_each_cluster_has_now_and_what_it_would_get() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, GOOD)
+        await world.sleep(60)
+        asked = asked_of("deploy/web", "default")
+        copies = render_copies(await read_application(world.client, Given(), asked))
+        proven = short(remembered(world).proven)
+        assert {each.cluster: each.keeps for each in copies} == {"member1": "", "member2": proven, "member3": proven}
+        shown = document_of(copies[1])
+        now, then = shown.split("---\n")
+        assert now.startswith(f"# member2 now, revision {proven}\n")
+        assert then.startswith("# member2 when the rollout reaches it\n")
+        assert (OLD in now, GOOD in then, OLD in then) == (True, True, False)
+        assert "now, revision" not in document_of(copies[0])
+        await world.until(lambda: reason(world) == "Complete", 900)
+        copies = render_copies(await read_application(world.client, Given(), asked))
+        assert [each.keeps for each in copies] == ["", "", ""]
+
+    told(story)
 
 
 async def findings(world: World) -> list[str]:

@@ -6,6 +6,7 @@ are written by the rules of the kind: scripts and webhooks of interpreters are n
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 from msgspec import structs
@@ -14,7 +15,9 @@ from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ObjectMeta, ReadOnlyManifest
 from kubeapi.untrusted import mapping_in, text_in
 from leeward.api.cluster import Cluster, ClusterSpec
+from leeward.api.meta import find_condition
 from leeward.api.names import binding_name
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import Binding, BindingResource, ResourceBinding, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.execution.works import build_works, manifests_by_cluster
 from leeward.core.interpreter import replicas_of
@@ -22,8 +25,10 @@ from leeward.core.overrides.applicable import in_order, precision_of, rules_for,
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules, rules_of
 from leeward.core.overrides.rendering import Overridden, OverrideFailure, completed, override, too_many
 from leeward.core.propagation.matching import NO_MATCH
+from leeward.core.rollout.state import revisions_of_work, short, state_of
 
 HIDDEN: Final = "***"
+NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,8 @@ class RenderedCopy:
     overrides: tuple[str, ...] = ()
     """Override policies that were carried out, as KIND/NAME, in order."""
     failure: str = ""
+    keeps: str = ""
+    """Revision that the cluster has while a rollout has not reached it; empty where it is to have `wanted` now."""
 
     @property
     def is_changed(self) -> bool:
@@ -78,6 +85,7 @@ def render_copies(application: Application, named: Sequence[str] = ()) -> list[R
             _present(application.works.get(cluster)),
             tuple(dict.fromkeys(_name(rule.policy) for rule in done[cluster].applied)) if cluster in done else (),
             failed.get(cluster, ""),
+            _kept(application.binding, application.works.get(cluster)),
         )
         for cluster in sorted({*works, *failed, *application.works})
     ]
@@ -94,6 +102,7 @@ def without_secrets(copy: RenderedCopy) -> RenderedCopy:
         _hidden(copy.present, copy.wanted, " (before)"),
         copy.overrides,
         copy.failure,
+        copy.keeps,
     )
 
 
@@ -152,6 +161,16 @@ def _manifest(work: ReadOnlyManifest) -> Manifest:
 
 def _present(work: Work | None) -> Manifest | None:
     return work.spec.workload.manifests[0] if work is not None and work.spec.workload.manifests else None
+
+
+def _kept(binding: Binding | None, work: Work | None) -> str:
+    """Short name of the revision of the Work, where a rollout under way is about another one."""
+    if binding is None or work is None:
+        return ""
+    rollout = find_condition(binding.status.conditions, ROLLOUT_CONDITION)
+    state, revision = state_of(binding, NEVER), next(iter(revisions_of_work(work)), "")
+    is_under_way = state is not None and rollout is not None and rollout.status == "True"
+    return short(revision) or "unknown" if is_under_way and state is not None and revision != state.target else ""
 
 
 def _hidden(manifest: Manifest | None, other: Manifest | None, mark: str) -> Manifest | None:

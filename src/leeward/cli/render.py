@@ -47,7 +47,8 @@ def render(
 ) -> int:
     """Show the manifest that each cluster has, and would have.
 
-    It has its replicas, overrides and marks, as the control plane writes them.
+    It has its replicas, overrides and marks, as the control plane writes them. Of a cluster that a rollout has not
+    reached, both are shown.
 
     TYPE/NAME is a template (`deploy/web`) or a binding (`rb/web-deployment`). Files stand in for the template, for
     override policies, Clusters and the binding. Values of Secrets are hidden. Scripts and webhooks of interpreters are
@@ -121,12 +122,16 @@ def _say(copies: "Sequence[RenderedCopy]", output: str, diff: bool) -> None:
     elif diff:
         say("\n".join(line for copy in copies if not copy.failure for line in _changes(copy)), nl=False)
     else:
-        say("---\n".join(_document(copy) for copy in copies if copy.wanted is not None), nl=False)
+        say("---\n".join(document_of(copy) for copy in copies if copy.wanted is not None), nl=False)
 
 
-def _document(copy: "RenderedCopy") -> str:
+def document_of(copy: "RenderedCopy") -> str:
+    """YAML of a copy; of one that a rollout has not reached what it has, and what it would get."""
     overrides = f", overridden by {', '.join(copy.overrides)}" if copy.overrides else ""
-    return f"# {copy.cluster}{overrides}\n{_yaml(copy.wanted)}"
+    if not copy.keeps:
+        return f"# {copy.cluster}{overrides}\n{_yaml(copy.wanted)}"
+    now = f"# {copy.cluster} now, revision {copy.keeps}\n{_yaml(copy.present)}"
+    return f"{now}---\n# {copy.cluster} when the rollout reaches it{overrides}\n{_yaml(copy.wanted)}"
 
 
 def _changes(copy: "RenderedCopy") -> Iterable[str]:
@@ -136,7 +141,8 @@ def _changes(copy: "RenderedCopy") -> Iterable[str]:
 
 def _unified(copy: "RenderedCopy") -> Iterator[str]:
     before, after = _yaml(copy.present).splitlines(), _yaml(copy.wanted).splitlines()
-    yield from difflib.unified_diff(before, after, f"{copy.cluster} now", f"{copy.cluster} then", lineterm="")
+    now, then = (", revision " + copy.keeps, " when the rollout reaches it") if copy.keeps else ("", " then")
+    yield from difflib.unified_diff(before, after, f"{copy.cluster} now{now}", f"{copy.cluster}{then}", lineterm="")
     yield ""
 
 
