@@ -26,6 +26,7 @@ STANDINS = [
     "node",
     "npm",
     "chromium",
+    "knotd",
     "id",
     "apt-get",
 ]

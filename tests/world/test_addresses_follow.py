@@ -8,12 +8,12 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION
-from leeward.api.resource import EVENTS
+from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.runtime.sharding import Sharding
 from leeward.sim.candidate import Candidate, ShardCandidate
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
 SEVEN: dict[str, Mode] = {f"member{number}": "Push" for number in range(1, 8)}
@@ -122,6 +122,25 @@ def test_a_drain_ends_with_the_address_of_what_serves_then() -> None:
             seen.append(await led_to(world))
         assert all("member2" in each for each in seen)
         assert seen[-1] == {"member2"}
+
+    play(story, TWO)
+
+
+def test_a_drain_that_takes_the_service_too_leads_to_no_cluster_before_a_replica_is_ready_there() -> None:
+    async def story(world: World) -> None:
+        terms = [{"affinityName": name, "clusterNames": [name]} for name in TWO]
+        dividing = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+        await lead(world, {"clusterAffinities": terms, "replicaScheduling": dividing})
+        assert await led_to(world) == {"member1"}
+        taint = {"key": "leeward.dev/drain", "effect": "NoExecute"}
+        await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": [taint]}})
+        seen = set[tuple[frozenset[str], frozenset[str]]]()
+        for _ in range(300):
+            await world.sleep(0.1)
+            serve = frozenset([name for name in TWO if await ready_replicas(world, name, "web") > 0])
+            seen.add((frozenset(await led_to(world)), serve))
+        assert all(listed <= serve for listed, serve in seen)
+        assert {listed for listed, _ in seen} == {frozenset({"member1"}), frozenset({"member2"})}
 
     play(story, TWO)
 

@@ -27,7 +27,7 @@ from leeward.controllers.service_addresses import AddressesBehind, WorkloadReach
 from leeward.core.binding_status import tell, tell_template
 from leeward.core.cluster_health.outage import departures_in, marked, marks_in
 from leeward.core.copies.evidence import trusted
-from leeward.core.execution.addresses import with_addresses_that_serve
+from leeward.core.execution.addresses import leads_traffic, with_addresses_that_serve
 from leeward.core.execution.aggregate import aggregate, rendered_generation, says_nothing_new
 from leeward.core.execution.deployment_conditions import (
     DeploymentCopy,
@@ -148,7 +148,8 @@ class BindingReports:
         reach: Condition | None,
     ) -> datetime | None:
         """Writes the template's status. That a cluster is not seen concerns many templates at once, and nobody acts on
-        it: in a burst it waits for what may soon be said with it. That a failover is over waits for the others'."""
+        it: in a burst it waits for what may soon be said with it. That a failover is over waits for the others'. Users
+        follow addresses, which are written at once. Where a cluster is lost, the brake may engage a moment later."""
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
         not_seen = self._not_seen(binding, items)
         copies = copies_of(binding.spec, works, items, not_seen) if is_deployment(template) else ()
@@ -157,7 +158,9 @@ class BindingReports:
         news = {ROLLOUT_CONDITION: rollout if rollout is not None and rollout.status == "True" else None}
         news[names.REACHABLE_CONDITION] = reach
         change = await self._template_change(binding, template, items, copies, not_seen, news, tells_first=tells_first)
-        if not_seen:
+        if leads_traffic(binding):
+            within = 0.0 if all(cluster.is_ready for cluster in self._clusters.list()) else NEWS_SECONDS
+        elif not_seen:
             within = max(within, PROGRESS_SECONDS)
         elif says_outage(template) and not all(cluster.is_ready for cluster in self._clusters.list()):
             within = BOOKKEEPING_SECONDS
@@ -215,6 +218,7 @@ class BindingReports:
         interpreter, now = self._plane.interpreter, self._plane.clock.now()
         items, scripted = as_seen(items, not_seen), None
         behind = await self._addresses.behind(binding, template) if self._only_seen else None
+        items = self._addresses.with_leaving(binding, items, behind)
         lead = partial(with_addresses_that_serve, items, behind=behind, is_braked=self._addresses.is_braked)
         if await self._is_scripted(template):
             scripted = await interpreter.aggregate(template, lead(template.get("status") or {}))

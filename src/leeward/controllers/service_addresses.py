@@ -14,7 +14,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import REACHABLE_CONDITION, binding_name, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.api.work import Binding, Work, is_application
+from leeward.api.work import AggregatedStatusItem, Binding, Work, is_application
 from leeward.client import WorldError
 from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.removal_holds import RemovalHolds
@@ -29,6 +29,7 @@ from leeward.core.execution.addresses import (
     services_behind_gateway,
     serving,
 )
+from leeward.core.execution.aggregate import aggregate
 from leeward.core.execution.reachability import SETTLES, ServiceCopies, lacks_address, reachability, stays
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
@@ -101,6 +102,14 @@ class AddressesBehind:
             for key, service in found
             if service is not None and selects(selector_of_service(service), template)
         ]
+
+    def with_leaving(
+        self, binding: Binding, items: Sequence[AggregatedStatusItem], behind: ServingClusters | None
+    ) -> tuple[AggregatedStatusItem, ...]:
+        """The items of a Service, and those of copies that stay beside a workload which serves until it has left."""
+        leaves = behind.leaves - {item.cluster_name for item in items} if behind is not None else frozenset[str]()
+        works = {name: work for name, work in self._works(key_of(binding)).items() if name in leaves}
+        return (*items, *aggregate(binding, works)[0])
 
     async def behind(self, binding: Binding, template: Manifest) -> ServingClusters | None:
         """Clusters in which workloads behind the template serve. None for other kinds, and where no workload is known

@@ -7,7 +7,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from leeward.api.work import AggregatedStatusItem, Health
-from leeward.core.interpreter import aggregate_status, health_of, reflect_status, retain
+from leeward.core.interpreter import aggregate_status, dependencies_of, health_of, reflect_status, retain
 from leeward.core.interpreter.thirdparty.merged_conditions import MAX_MESSAGE
 
 HEALTHY: Health = "Healthy"
@@ -230,3 +230,49 @@ def test_an_import_names_all_clusters_that_export_and_keeps_the_members_address(
     observed = exported("ServiceImport", {}, ips=["10.42.0.1"])
     assert retain(exported("ServiceImport", {}), observed)["spec"]["ips"] == ["10.42.0.1"]
     assert retain(exported("ServiceImport", {}, ips=["10.0.0.9"]), observed)["spec"]["ips"] == ["10.0.0.9"]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [(None, UNKNOWN), ({}, UNKNOWN), ({"observedGeneration": 2}, UNHEALTHY), ({"observedGeneration": 3}, HEALTHY)],
+)
+def test_a_dns_endpoint_is_healthy_once_external_dns_has_seen_it(status: Manifest | None, expected: Health) -> None:
+    endpoint = {**made("DNSEndpoint", status), "apiVersion": "externaldns.k8s.io/v1alpha1"}
+    assert health_of(endpoint) == expected
+
+
+def gslb(health: Mapping[str, str], records: Mapping[str, list[str]], tag: str) -> Manifest:
+    return {"serviceHealth": health, "healthyRecords": records, "geoTag": tag, "hosts": ", ".join(health)}
+
+
+@pytest.mark.parametrize("version", ["k8gb.absa.oss/v1beta1", "k8gb.io/v1beta1"])
+def test_a_gslb_is_judged_by_the_hosts_that_k8gb_finds_healthy(version: str) -> None:
+    def judged(status: Manifest | None) -> str | None:
+        return health_of({**made("Gslb", status), "apiVersion": version})
+
+    assert judged(None) == judged({"serviceHealth": {}}) == UNKNOWN
+    assert judged(gslb({"web.example.test": HEALTHY}, {}, "eu")) == HEALTHY
+    assert judged(gslb({"web.example.test": HEALTHY, "b.example.test": "NotFound"}, {}, "eu")) == UNHEALTHY
+
+
+def test_the_template_of_a_gslb_tells_a_host_healthy_that_any_cluster_serves_which_is_seen() -> None:
+    host, template = "web.example.test", {**made("Gslb", None), "apiVersion": "k8gb.io/v1beta1"}
+    first = item("m1", gslb({host: "NotFound"}, {host: ["10.0.0.2"]}, "eu"), UNHEALTHY)
+    second = item("m2", gslb({host: HEALTHY}, {host: ["10.0.0.2", "10.0.0.3"]}, "us"))
+    told = added(template, first, second)
+    assert told["serviceHealth"] == {host: HEALTHY}
+    assert told["healthyRecords"] == {host: ["10.0.0.2", "10.0.0.3"]}
+    assert (told["geoTag"], told["hosts"]) == ("eu,us", host)
+    lost = item("m2", second.status, UNKNOWN)
+    assert added(template, first, lost)["serviceHealth"] == {host: "NotFound"}
+    assert added(template, first, lost)["healthyRecords"] == {host: ["10.0.0.2"]}
+
+
+def test_what_the_ingress_of_a_gslb_names_comes_along() -> None:
+    backend = {"service": {"name": "web", "port": {"number": 80}}}
+    ingress = {"rules": [{"http": {"paths": [{"path": "/", "backend": backend}]}}], "tls": [{"secretName": "cert"}]}
+    found = dependencies_of({**made("Gslb", None, {"ingress": ingress}), "apiVersion": "k8gb.io/v1beta1"})
+    assert {(each.kind, each.namespace, each.name) for each in found} == {
+        ("Service", "web", "web"),
+        ("Secret", "web", "cert"),
+    }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from leeward.core.interpreter.rules import Rules
 from leeward.core.interpreter.thirdparty.argo import WORKFLOW
+from leeward.core.interpreter.thirdparty.dns import DNS_ENDPOINT, GSLB
 from leeward.core.interpreter.thirdparty.flink import FLINK_DEPLOYMENT
 from leeward.core.interpreter.thirdparty.flux import (
     BUCKET,
@@ -41,6 +42,7 @@ PROJECT_KINDS: Mapping[tuple[str, str], Rules] = {
     ("apps.kruise.io/v1beta1", "StatefulSet"): KRUISE_STATEFUL_SET,
     ("argoproj.io/v1alpha1", "Workflow"): WORKFLOW,
     ("batch.volcano.sh/v1alpha1", "Job"): VOLCANO_JOB,
+    ("externaldns.k8s.io/v1alpha1", "DNSEndpoint"): DNS_ENDPOINT,
     ("flink.apache.org/v1beta1", "FlinkDeployment"): FLINK_DEPLOYMENT,
     ("gateway.networking.k8s.io/v1", "GRPCRoute"): ROUTE,
     ("gateway.networking.k8s.io/v1", "Gateway"): GATEWAY,
@@ -55,6 +57,8 @@ PROJECT_KINDS: Mapping[tuple[str, str], Rules] = {
     ("gateway.networking.k8s.io/v1beta1", "GatewayClass"): GATEWAY_CLASS,
     ("gateway.networking.k8s.io/v1beta1", "HTTPRoute"): ROUTE,
     ("helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"): HELM_RELEASE,
+    ("k8gb.absa.oss/v1beta1", "Gslb"): GSLB,
+    ("k8gb.io/v1beta1", "Gslb"): GSLB,
     ("kubeflow.org/v1", "Notebook"): NOTEBOOK,
     ("kubeflow.org/v1", "PyTorchJob"): PYTORCH_JOB,
     ("kubeflow.org/v1", "TFJob"): TF_JOB,
