@@ -39,7 +39,7 @@ _DESCRIBED = {
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """`control_plane` is a client of it that needs no lease, `described` what the agent says of its cluster."""
+    """`control_plane` is a client of it that needs no lease, `described` the agent's description of its cluster."""
 
     cluster: str
     control_plane: Client

@@ -79,7 +79,7 @@ def _join(_context: click.Context, _parameter: click.Parameter, values: tuple[st
 
 
 def left_out_flags(verb: F) -> F:
-    """Adds what Karmada's component takes and this one does not use; help and completion do not show it."""
+    """Adds flags that Karmada's component takes and this one does not use; help and completion do not show it."""
     return _passed_over(verb, LEFT_OUT)
 
 

@@ -67,7 +67,7 @@ async def _remarks(client: "Client") -> "tuple[Remark, ...]":
 
 
 async def _harm_to_karmada(client: "Client") -> str:
-    """Sentence on what of a Karmada an installation would harm; empty where nothing is there."""
+    """Sentence on the parts of a Karmada that an installation would harm; empty where nothing is there."""
     from leeward.app.migration.survey import clusters_service, karmada_webhooks
 
     if await clusters_service(client) is not None:

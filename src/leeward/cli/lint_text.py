@@ -1,4 +1,4 @@
-"""Text of `leeward lint`: the count, then each finding with where it is, and what mends it."""
+"""Text of `leeward lint`: the count, then each finding with its place and its remedy."""
 
 from collections.abc import Iterator
 

@@ -16,7 +16,7 @@ from leeward.cli.settings import Settings
 @click.option("-n", "--tail", type=Number(min=0), default=200, show_default=True, help="How many lines.")
 @click.pass_obj
 def logs(settings: Settings, component: str, following: bool, tail: int) -> None:
-    """Print what a component logged.
+    """Print the log of a component.
 
     Components are control-plane, the members, MEMBER-agent for Pull members, and dashboard.
     """

@@ -1,4 +1,4 @@
-"""`leeward orphans`: what runs on in members, and the control plane, or its bindings, have forgotten."""
+"""`leeward orphans`: objects that run on in members, though the control plane or its bindings have forgotten them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path

@@ -75,5 +75,5 @@ def complain(problem: str) -> None:
 
 
 def say_coloured(text: str, *, err: bool = False) -> None:
-    """Says what `text_lines` has coloured and made printable. On a terminal, and unless NO_COLOR is set."""
+    """Says lines that `text_lines` has coloured and made printable. On a terminal, and unless NO_COLOR is set."""
     click.echo(text, err=err, color=False if os.environ.get("NO_COLOR") else None)

@@ -22,7 +22,7 @@ VERBS = (
     LazyVerb("up", "Start a control plane and member clusters.", LOCAL),
     LazyVerb("down", "Stop everything that runs.", LOCAL),
     LazyVerb("member", "Add and remove members, and let them die in five ways.", LOCAL),
-    LazyVerb("logs", "Print what a component logged.", LOCAL),
+    LazyVerb("logs", "Print the log of a component.", LOCAL),
     LazyVerb("demo", "Watch a cluster die and its applications move.", LOCAL),
     LazyVerb("dashboard", "Show the fleet on a page, as it changes.", LOCAL),
     LazyVerb("status", "Show who serves nobody and what is wrong first, then clusters and components.", OPERATE),

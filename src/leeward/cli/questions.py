@@ -52,7 +52,7 @@ class AnswerCommand(click.Command):
 
 @contextmanager
 def without_collecting() -> Generator[None, None, None]:
-    """A short work without collection of garbage: most of what it makes are modules, which stay."""
+    """A short work without collection of garbage: most of its objects are modules, which stay."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

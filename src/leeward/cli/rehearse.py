@@ -57,7 +57,7 @@ def rehearse(
 
 
 def _play(state: "FleetState", parsed: "Scenario", file: Path, *, quiet: bool) -> "RehearsalReport":
-    """Raises: FleetError. What the copied controllers log is of use to nobody but a developer."""
+    """Raises: FleetError. The log of the copied controllers is of use to developers alone."""
     from leeward.sim.rehearsal.rehearsal import RehearsalFailed, rehearse
     from leeward.sim.rehearsal.scenario_file import ScenarioProblem
 

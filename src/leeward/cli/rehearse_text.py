@@ -1,4 +1,4 @@
-"""Text of `leeward rehearse`: what was expected and did not come true, then the time line, then the applications."""
+"""Text of `leeward rehearse`: expectations that did not come true, then the time line, then the applications."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta

@@ -57,7 +57,7 @@ class _Asked:
     def change(
         self, operation: "Callable[[Client, Sequence[BindingPlace], datetime], Awaitable[str]]", then: str = "status"
     ) -> None:
-        """Says what was done, and the verb that comes `then`. Raises: FleetError."""
+        """Tells the change, and the verb that comes `then`. Raises: FleetError."""
         say(printable(self.carry_out(operation)))
         say_next(f"leeward rollout {then} {self.resource} -n {self.namespace}")
 

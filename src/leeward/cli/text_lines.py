@@ -16,7 +16,7 @@ COLOURS = {NEEDS_SOMEBODY: "red", SOON: "yellow", BAD: "red", LEAVES: "blue", GO
 
 
 def headline(mark: str, sentence: str, most_lines: int | None = None) -> Iterator[str]:
-    """A sentence with its mark, in its colour; what is longer than so many lines ends with dots."""
+    """A sentence with its mark, in its colour; a longer one than so many lines ends with dots."""
     lines = textwrap.wrap(
         printable(sentence), COLUMNS - 2, subsequent_indent="    ", break_on_hyphens=False, max_lines=most_lines
     )
@@ -50,7 +50,7 @@ def cut(text: str, width: int = COLUMNS) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], figures: Collection[int] = (), indent: str = "  "
 ) -> Iterator[str]:
-    """Lines of a table; what does not fit into the columns is cut at their end, with dots."""
+    """Lines of a table; texts that do not fit into the columns are cut at their end, with dots."""
     for line in render_table(header, rows, figures=figures, gap=2).split("\n"):
         yield cut(f"{indent}{line}")
 

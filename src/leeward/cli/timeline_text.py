@@ -82,7 +82,7 @@ def _details(outage: OutageStory, now: datetime, everything: bool, more: str) ->
 
 
 def _range(outage: OutageStory, now: datetime) -> str:
-    """`; 21 Nov 16:44:02 to 17:03:10` of what is over."""
+    """`; 21 Nov 16:44:02 to 17:03:10` of an outage that is over."""
     ended = outage.status.returned_at
     if outage.running or ended is None:
         return ""

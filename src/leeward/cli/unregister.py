@@ -14,7 +14,7 @@ from leeward.cli.parameters import Duration
 @click.option("--wait", type=Duration(), default="1m", show_default=True, metavar="DURATION", help="Wait so long.")
 @control_plane_options
 def unregister(name: str, wait: float, kubeconfig: Path | None, context: str) -> None:
-    """Let a Pull cluster leave. Its agent, when it lives, takes back what was placed there; then stop it."""
+    """Let a Pull cluster leave. Its agent, when it lives, takes back its objects there; then stop it."""
     from kubeapi.loop.clock import SystemClock
     from leeward.app.leaving import unjoin_cluster
 

@@ -36,7 +36,7 @@ _Fields = Mapping[int, Sequence[Raw]]
 
 @dataclass(frozen=True, slots=True)
 class RoomRequest:
-    """Request for the room that `cluster` has. `assumed`: what was placed there a moment ago, and is on no node yet."""
+    """Request for the room that `cluster` has. `assumed`: Pods placed there a moment ago that are on no node yet."""
 
     cluster: str
     question: Question
@@ -53,7 +53,7 @@ class UnschedulableRequest:
 
 
 def write_room_request(request: RoomRequest) -> tuple[str, bytes]:
-    """The method to be called, and what it is called with."""
+    """The method to be called, and its argument."""
     question, cluster = request.question, text_field(1, request.cluster)
     if question.components:
         sets = b"".join(bytes_field(2, _component(component)) for component in question.components)

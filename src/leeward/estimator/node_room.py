@@ -94,7 +94,7 @@ class NodeRoom:
             self._count(node, sizes, 1)
 
     def replicas(self, requirements: ComponentReplicaRequirements | None, assumed: Sequence[Component] = ()) -> int:
-        """Number of replicas that still fit, after what is `assumed` to be on its way. Raises: ValueError,
+        """Number of replicas that still fit beside those that are `assumed` to be on their way. Raises: ValueError,
         ArithmeticError."""
         asked = _Asked.of(requirements)
         nodes = self._free(assumed)
@@ -155,7 +155,7 @@ def _container_sizes(container: Container) -> Sizes:
 
 
 def _sizes(quantities: Mapping[str, Quantity]) -> Sizes:
-    """Sizes without what cannot be read."""
+    """Sizes without unreadable ones."""
     found: dict[str, int] = {}
     for name, quantity in quantities.items():
         try:

@@ -47,7 +47,7 @@ class PlacedPod(TypedObject, frozen=True):
 
 
 class OwnedReplicaSet(TypedObject, frozen=True):
-    """A ReplicaSet, for what owns it and which revision of that it is."""
+    """A ReplicaSet, for its owner and its revision of that."""
 
 
 PLACED_PODS = Resource("", "v1", "pods", "Pod", True, PlacedPod)

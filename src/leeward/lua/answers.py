@@ -21,7 +21,7 @@ _CLOCKS = ("os.", '"os"', "'os'", "math.random")
 
 
 class RememberedAnswers:
-    """A `Jail` that asks another one only what it has not been asked yet."""
+    """A `Jail` that asks another one new questions only."""
 
     def __init__(self, jail: Jail) -> None:
         self._jail = jail

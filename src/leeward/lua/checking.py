@@ -16,7 +16,7 @@ from leeward.lua.sandbox import Sandbox
 
 
 def customization_problems(given: ReadOnlyManifest, others: Iterable[ReadOnlyManifest]) -> list[Problem]:
-    """`others` are those that exist; what cannot be read among them answers nothing."""
+    """`others` are those that exist; unreadable ones among them answer nothing."""
     customization = _read(given)
     if customization is None:
         return []
@@ -25,7 +25,7 @@ def customization_problems(given: ReadOnlyManifest, others: Iterable[ReadOnlyMan
 
 
 def _read(manifest: ReadOnlyManifest) -> ResourceInterpreterCustomization | None:
-    """None for what breaks the schema, of which the API server tells."""
+    """None for a value that breaks the schema, of which the API server tells."""
     try:
         return from_wire(without_nulls(manifest), ResourceInterpreterCustomization)
     except DecodeError:

@@ -40,7 +40,7 @@ class Jail(Protocol):
 
 
 class LocalJail:
-    """Runs scripts in this process, at once: what is called in the same order answers in the same order.
+    """Runs scripts in this process, at once: calls are answered in their order.
 
     For simulation and tests, whose scripts are their own. The limits are the same, but counted in instructions.
     """
@@ -120,13 +120,13 @@ class _Cell:
         return await call.answer
 
     def _send(self) -> None:
-        """Sends what was called in one turn of the loop in one write: each wakes the process."""
+        """Sends the calls of one turn of the loop in one write: each write wakes the process."""
         frames, self.unsent = self.unsent, []
         if self.process is not None and self.process.stdin is not None:
             self.process.stdin.write(b"".join(frames))
 
     async def _run(self) -> None:
-        """Keeps a process as long as calls wait for one, and reads what it answers."""
+        """Keeps a process as long as calls wait for one, and reads its answers."""
         while True:
             process = await self._start()
             try:

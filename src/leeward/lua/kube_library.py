@@ -1,4 +1,4 @@
-"""Library that scripts get from `require("kube")`: sums of quantities, and what a pod template asks for and names.
+"""Library that scripts get from `require("kube")`: sums of quantities, and the requests and names of a pod template.
 
 Karmada: pkg/resourceinterpreter/customized/declarative/luavm/kube.go; the same functions.
 """

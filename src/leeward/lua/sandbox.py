@@ -44,7 +44,7 @@ class Sandbox:
         self._lua.globals()["python"] = None
 
     def call(self, script: str, function: str, arguments: Sequence[Any], now: int) -> bytes:
-        """The results as a JSON list. `now` is what the script is told of the time, in seconds.
+        """The results as a JSON list. `now` is the time that the script is told, in seconds.
 
         The arguments have no nulls: see `without_nulls`, which costs as much as all the rest.
 
@@ -93,7 +93,7 @@ def _fold_case(name: str, text: str) -> str:
 
 
 def _utc_seconds(*fields: Any) -> int | None:
-    """Instant of a year, month, day, hour, minute and second; None for what is too large.
+    """Instant of a year, month, day, hour, minute and second; None for one that is too large.
 
     As in Karmada: a field that is no number is not there, and a month beyond December is of the next year.
     """

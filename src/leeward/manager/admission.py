@@ -85,7 +85,7 @@ def store_bounds(storage: StorageSettings) -> StoreBounds:
 
 
 def quota_holds_here(quota: ReadOnlyManifest) -> bool:
-    """Tells whether a ResourceQuota limits the control plane: what a policy brings to members is meant for them."""
+    """Tells whether a ResourceQuota limits the control plane: one that a policy propagates is meant for members."""
     labels = labels_of(quota)
     return POLICY_ID_LABEL not in labels and CLUSTER_POLICY_ID_LABEL not in labels
 
@@ -168,7 +168,7 @@ class KarmadaAdmission:
             raise Rejected(problems=[problem])
 
     def _refuse_to_show(self, review: AdmissionReview, cluster: Manifest) -> None:
-        """Raises: Rejected when the writer may not read what the Cluster has shown."""
+        """Raises: Rejected when the writer may not read the Secrets that the Cluster has shown."""
         for secret in exposed_secrets(cluster, review.old_object, review.user.groups):
             asked = Attributes("get", resource="secrets", namespace=secret.namespace, name=secret.name)
             if not self._rbac.decide(review.user, asked).allowed:

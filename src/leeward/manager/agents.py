@@ -142,7 +142,7 @@ def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
 
 
 class AgentRestriction:
-    """An `Admission`: nothing of a cluster is touched by another cluster's agent, and what is made by one is marked.
+    """An `Admission`: nothing of a cluster is touched by another cluster's agent, and objects of agents are marked.
 
     `store`: where it is known who has joined, and whose Secrets there are; without one nobody writes roles as the
     generator of Karmada's.

@@ -1,4 +1,4 @@
-"""All clusters as one: what `clusters/*/proxy` answers.
+"""All clusters as one: the answers of `clusters/*/proxy`.
 
     kubectl get --raw '/apis/cluster.karmada.io/v1alpha1/clusters/*/proxy/api/v1/namespaces/default/pods'
 
@@ -128,7 +128,7 @@ class AllClusters:
 
 
 class _TooMuch(Exception):
-    """A list that is larger than what is kept of one cluster."""
+    """A list that is larger than the bound for one cluster."""
 
 
 async def _read(chunks: AsyncGenerator[bytes, None]) -> bytes:
@@ -142,7 +142,7 @@ async def _read(chunks: AsyncGenerator[bytes, None]) -> bytes:
 
 
 def _without_pages(query_string: str) -> str:
-    """The query as it came, but for what says which page is meant."""
+    """The query as it came, without the choice of a page."""
     parameters = query_string.split("&")
     return "&".join(each for each in parameters if unquote_plus(each.partition("=")[0]) not in _PAGES)
 
@@ -179,7 +179,7 @@ class _List:
 
 
 def _listed(body: bytes, table: bool) -> Manifest | None:
-    """The list, or the table; None for what is none."""
+    """The list, or the table; None for any other answer."""
     decoded = _decoded(body)
     entries = "rows" if table else "items"
     found: object = decoded.get(entries)

@@ -59,7 +59,7 @@ class MemberSide:
         return self.holds_volumes and self.probe_serving
 
     def _settle_seconds(self) -> float:
-        """Seconds within which what was restored has been looked at again: those that a failover takes."""
+        """Seconds within which a restored state has been looked at again: those that a failover takes."""
         timing = self.timing
         return timing.failover_eviction_timeout + timing.graceful_eviction_timeout if self.keeps else 0.0
 

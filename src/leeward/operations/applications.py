@@ -128,7 +128,7 @@ def is_listed(binding: Binding, row: ApplicationRow) -> bool:
 
 
 def application_row(binding: Binding, known: OutageOf | None = None) -> ApplicationRow:
-    """`known` is what an outage that still matters tells of it."""
+    """`known` is its part in an outage that still matters."""
     spec, places = binding.spec, list(_places(binding))
     state, since, next_at, sentence, reason, message = _standing(binding, known)
     resource = spec.resource

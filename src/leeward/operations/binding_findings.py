@@ -94,7 +94,7 @@ def unreadable(observed: Observed) -> Iterator[Finding]:
 
 
 def unplaced_bindings(observed: Observed) -> Iterator[Finding]:
-    """Finds bindings that have nowhere to run. What is held has been told of already."""
+    """Finds bindings that have nowhere to run. Held ones have been told of already."""
     unplaced = [
         (binding, scheduled)
         for binding in observed.bindings
@@ -116,7 +116,7 @@ def hindered(observed: Observed) -> Iterator[Finding]:
 
 
 def refused(observed: Observed) -> Iterator[Finding]:
-    """Bindings that name what they may not name, or Works of others: told by their own names."""
+    """Bindings that name forbidden objects, or Works of others: told by their own names."""
     found = list(_that_say(observed, REFUSED_CONDITION))
     for binding, refusal in found[:NAMED_AT_MOST]:
         kind = (RESOURCE_BINDINGS if binding.namespace else CLUSTER_RESOURCE_BINDINGS).kind

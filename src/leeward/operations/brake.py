@@ -12,7 +12,7 @@ from leeward.operations.errors import OperationFailed
 
 
 class BrakeReading(NamedTuple):
-    """The state, what its condition says, and the version that was read; no version where there is no brake (yet)."""
+    """The state, its condition's words, and the version that was read; no version where there is no brake (yet)."""
 
     brake: Brake
     message: str = ""
@@ -35,7 +35,7 @@ async def read_brake(client: Client) -> BrakeReading:
 
 
 async def release_brake(client: Client) -> BrakeReading:
-    """Overrules it if it is engaged, until the fleet looks well again; what it was before.
+    """Overrules it if it is engaged, until the fleet looks well again. Returns its state before.
 
     Raises: OperationFailed when it changes at this moment, WorldError.
     """

@@ -51,7 +51,7 @@ def dead_clusters(observed: Observed) -> Iterator[Finding]:
 
 
 def replaced_clusters(observed: Observed) -> Iterator[Finding]:
-    """Finds clusters that were rebuilt under their name: what has volumes waits until somebody confirms that."""
+    """Finds clusters that were rebuilt under their name: copies with volumes wait until somebody confirms that."""
     for cluster in observed.clusters or ():
         found = replaced(cluster)
         if found is not None:

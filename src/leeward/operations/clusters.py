@@ -1,4 +1,4 @@
-"""A Cluster in one row: its state as one word, since when, and what is known of its size.
+"""A Cluster in one row: its state as one word, since when, and its known size.
 
 Fields that are absent, as they may be in Karmada's own Clusters, are unknown and never guessed.
 """
@@ -111,7 +111,7 @@ def state_of(cluster: Cluster, bindings: tuple[Binding, ...]) -> ClusterState:
 
 
 def left_to_drain(cluster: str, bindings: tuple[Binding, ...]) -> list[Binding]:
-    """Bindings that a drain has still to move; what it never moves does not count."""
+    """Bindings that a drain has still to move; those that it never moves do not count."""
     copies = ((binding, describe_copy(binding, cluster)) for binding in bindings)
     return [binding for binding, copy in copies if copy is not None and not copy.staying]
 

@@ -1,4 +1,4 @@
-"""Cordon and drain: the taints that ask for them, and what is still in a cluster that is drained, and why.
+"""Cordon and drain: the taints that ask for them, and the copies that are still in a drained cluster, and why.
 
 The control plane does the work, because the cluster has the taint; this only sets it, and looks.
 """

@@ -1,5 +1,5 @@
-"""The error of what an operator asks for."""
+"""The error of an operator's request."""
 
 
 class OperationFailed(Exception):
-    """Something that the operator can mend; the message names what is wrong and the way out."""
+    """Something that the operator can mend; the message names the fault and the way out."""

@@ -68,7 +68,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def hold_of(binding: Binding) -> tuple[Hold, Condition] | None:
-    """Hold that keeps what is due for the binding from happening, and its condition; None where there is none."""
+    """Hold that keeps a due eviction of the binding from happening, and its condition; None where there is none."""
     condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     if condition is None or condition.status != "True":
         return None

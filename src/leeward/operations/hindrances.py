@@ -1,4 +1,4 @@
-"""Hindrances of a binding: what keeps it from being carried out, or from being of use where it was.
+"""Hindrances of a binding: reasons why it is not carried out, or is of no use where it was.
 
 Some it says itself, by a condition; that a copy is not applied, or that nothing of it serves, say its clusters.
 """
@@ -69,7 +69,7 @@ def hindering(binding: Binding, condition_type: str) -> Condition | None:
 
 
 def stopped_rollout(binding: Binding) -> Hindrance | None:
-    """Rollout that goes on when a person does something, and not by itself. What an outage does comes first."""
+    """Rollout that goes on when a person does something, and not by itself. An outage comes first."""
     found = hindering(binding, ROLLOUT_CONDITION)
     if found is None or found.reason not in FOR_PEOPLE:
         return None
@@ -100,7 +100,7 @@ def not_progressing(binding: Binding) -> Hindrance | None:
 
 
 def serves_nothing(binding: Binding) -> bool:
-    """Tells whether all of a workload is applied, and seen, and nothing of it is ready. What is not known may serve."""
+    """Tells whether all of a workload is applied, and seen, and nothing of it is ready. An unknown copy may serve."""
     kind = binding.spec.resource.kind
     if not any(_is_down(item, kind) for item in binding.status.aggregated_status):
         return False

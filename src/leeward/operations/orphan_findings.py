@@ -19,7 +19,7 @@ AGAIN_AFTER = timedelta(seconds=60)
 
 
 class OrphanFindings:
-    """Remembers what it found, for whoever looks at a fleet again and again."""
+    """Remembers its findings, for whoever looks at a fleet again and again."""
 
     def __init__(self) -> None:
         self._looked: datetime | None = None

@@ -85,7 +85,7 @@ async def find_orphan_works(control_plane: Client) -> tuple[OrphanWork, ...]:
 async def delete_orphan_work(control_plane: Client, orphan: OrphanWork) -> bool:
     """Deletes one that was found, of the uid and the version that is there; whether it still was one. Holds: S5.
 
-    Its execution controller takes what it has made out of the member. Raises: WorldError.
+    Its execution controller takes its objects out of the member. Raises: WorldError.
     """
     for attempt in range(ATTEMPTS):
         try:

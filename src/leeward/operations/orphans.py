@@ -65,7 +65,7 @@ class Orphan:
 
     @property
     def is_shared(self) -> bool:
-        """Tells whether others may live in it, who would lose what they keep there."""
+        """Tells whether others may live in it, who would lose their objects."""
         return is_shared(self.resource.api_version, self.resource.kind)
 
     def __str__(self) -> str:
@@ -218,7 +218,7 @@ async def _look_at_member(cluster: Cluster, hub: str, reach: Reach) -> _Seen:
 
 
 def _obstacle_of(cluster: Cluster, error: WorldError) -> ReadingObstacle | None:
-    """A Push member that is not Ready says by its Cluster what is wrong with it."""
+    """A Push member that is not Ready tells its fault by its Cluster."""
     if isinstance(error, NoCredential) and cluster.is_ready:
         return ReadingObstacle.NO_CREDENTIAL
     if isinstance(error, NotFound) and cluster.spec.sync_mode == "Pull":

@@ -1,4 +1,4 @@
-"""Outages in words: the headline of an outage, its steps, and what is yet to come. CLI, report and dashboard say these.
+"""Outages in words: the headline of an outage, its steps, and those to come. CLI, report and dashboard say these.
 
 Nothing is looked up: all follows from the object, the instant at which it is told, and the flags in force.
 """
@@ -32,7 +32,7 @@ class Tone(Enum):
 
 
 class StoryLine(msgspec.Struct, frozen=True, rename="camel"):
-    """`at` is None for what has no instant; `after_seconds` count from the first failure."""
+    """`at` is None for a line without an instant; `after_seconds` count from the first failure."""
 
     at: datetime | None
     after_seconds: int | None
@@ -86,7 +86,7 @@ def _lasted(outage: ClusterOutage, until: datetime) -> str:
 
 
 def tally(outage: ClusterOutage) -> str:
-    """`24 of 34 moved, 3 moving, 1 held`: what is zero is left out."""
+    """`24 of 34 moved, 3 moving, 1 held`: zeros are left out."""
     status, gone = outage.status, gone_since(outage)
     if not status.applications:
         were, are = ("was", "is") if gone == 1 else ("were", "are")
@@ -233,7 +233,7 @@ def taint_to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForc
 
 
 def return_to_come(outage: ClusterOutage) -> StoryLine | None:
-    """Line that tells what the cluster's return will bring, which has no instant; None where nothing has moved since
+    """Line that tells the effects of the cluster's return, which has no instant; None where nothing has moved since
     it was last cleaned up."""
     moved = _moved_since_cleaned(outage)
     if not moved:

@@ -60,7 +60,7 @@ async def read_rollout(client: Client, places: Sequence[BindingPlace], now: date
 
 
 async def pause_rollout(client: Client, places: Sequence[BindingPlace], now: datetime) -> str:
-    """Keeps each cluster at the revision that it has. Says what was done. Raises: OperationFailed, WorldError."""
+    """Keeps each cluster at the revision that it has. Tells the change. Raises: OperationFailed, WorldError."""
     kind, binding, _, _ = await _found(client, places, now)
     if wishes_of(binding).paused:
         return f"the rollout of {binding.name} is paused already"
@@ -92,7 +92,7 @@ async def resume_rollout(client: Client, places: Sequence[BindingPlace], now: da
 
 
 async def undo_rollout(client: Client, places: Sequence[BindingPlace], now: datetime) -> str:
-    """Has all clusters go back to the revision before. Says what was done. Raises: OperationFailed, WorldError."""
+    """Has all clusters go back to the revision before. Tells the change. Raises: OperationFailed, WorldError."""
     kind, binding, state, _ = await _found(client, places, now)
     back = state.proven if state.is_under_way else state.previous
     if wishes_of(binding).undone == state.target:

@@ -131,7 +131,7 @@ class _Reading:
                 )
 
     def coming(self) -> tuple[datetime | None, str]:
-        """The next instant at which time alone changes something, and what it is."""
+        """The next instant at which time alone changes something, and the change."""
         ends = [
             (found.since + timedelta(seconds=self._seconds(stage, found.sight)), name, stage, found.sight)
             for stage, names in self._stages
@@ -150,7 +150,7 @@ class _Reading:
         return at, f"revision {target} has served for its time in {name}: {waits}"
 
     def command(self, present: str) -> tuple[str, str]:
-        """Command of a person, and what it does; empty where none is called for."""
+        """Command of a person, and its effect; empty where none is called for."""
         undo, resume = (command_about(self._binding, f"rollout {verb}") for verb in ("undo", "resume"))
         match self._reason:
             case Reason.WAITING:

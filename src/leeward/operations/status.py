@@ -1,6 +1,6 @@
 """Status of a control plane and its fleet: one look over a `Client`, as plain values.
 
-What could not be seen is named in `unseen`, and is never taken for well.
+Objects that could not be seen are named in `unseen`, and never taken for well.
 """
 
 import re
@@ -122,7 +122,7 @@ class FleetStatus(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(slots=True)
 class _Look:
-    """One look in the making: `see` gives what was asked for, or None, and notes why it could not be seen.
+    """One look in the making: `see` gives an answer, or None, and notes why it could not be seen.
 
     Who has not answered once is not asked again, so that a look takes no longer than one deadline.
     """
@@ -180,7 +180,7 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
 
 
 def findings_of(observed: Observed) -> list[Finding]:
-    """Findings about a fleet, worst first: a pure function of what was seen."""
+    """Findings about a fleet, worst first: a pure function of the look."""
     return worst_first(finding for about in _SOURCES for finding in about(observed))
 
 
@@ -273,7 +273,7 @@ async def _leases(client: Client) -> tuple[Lease, ...]:
 
 
 async def _health(client: Client, clock: Clock) -> tuple[datetime, dict[str, str]]:
-    """The instant by the server's own clock, and what of it is not well. Raises: WorldError."""
+    """The instant by the server's own clock, and its faults. Raises: WorldError."""
     response = await client.raw("GET", "/readyz", timeout_seconds=HEALTH_SECONDS)
     now = _date_of(response.headers) or clock.now()
     if response.code < 300:

@@ -21,7 +21,7 @@ class Batcher(Generic[K, A]):
         self._asked: dict[K, asyncio.Future[A | None]] = {}
 
     async def ask(self, key: K) -> A | None:
-        """Raises: what `answer` raises for this key."""
+        """Raises: errors of `answer` for this key."""
         loop = asyncio.get_running_loop()
         if not self._asked:
             loop.call_soon(self._answer_all)

@@ -1,4 +1,4 @@
-"""Kinds of bindings: what differs between those of namespaced and of cluster-scoped templates."""
+"""Kinds of bindings: the differences between those of namespaced and of cluster-scoped templates."""
 
 from dataclasses import dataclass
 from typing import Any

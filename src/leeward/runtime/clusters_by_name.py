@@ -1,4 +1,4 @@
-"""Clusters by name, as decisions ask for them: what an informer knows of now, with no copy for each question."""
+"""Clusters by name, as decisions ask for them: those that an informer knows now, without a copy for each question."""
 
 from collections.abc import Iterator, Mapping
 

@@ -29,7 +29,7 @@ MOST_KEPT = 10_000
 
 
 class Contradictions(Generic[K]):
-    """Contradicting answers by what was asked about, and from when on each is believed."""
+    """Contradicting answers by their question, and from when on each is believed."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[K, tuple[Hashable, datetime]] = OrderedDict()

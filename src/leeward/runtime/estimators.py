@@ -6,7 +6,7 @@ every failure in a row, and one question at a time finds out whether it is back;
 once, not once for every binding (`resting.py`). Who is left out is logged, and counted. Those that each cluster has
 of its own are asked beside them (`cluster_estimators.py`).
 
-Never decides: what the answers mean for a placement is `core.scheduling.estimates`.
+Never decides: `core.scheduling.estimates` draws the conclusions for a placement.
 Karmada: pkg/estimator/client; the same minimum and the same deadline. There a dead estimator costs every binding its
 time-out.
 """

@@ -109,7 +109,7 @@ class EventLane:
         return sum(map(len, self._ready.values())) + len(self._held)
 
     def add(self, note: Note, at: datetime) -> None:
-        """Has it written in its turn, after what its source has told before."""
+        """Has it written in its turn, after earlier events of its source."""
         source = source_of(note)
         if any(source_of(held) == source for _, held, _ in self._held):
             earlier = [(held, held_at) for _, held, held_at in self._held if source_of(held) == source]
@@ -130,7 +130,7 @@ class EventLane:
         return self._ready[rank].pop()[0] if self._ready[rank] else None
 
     async def run(self) -> None:
-        """Writes what was recorded, until cancelled."""
+        """Writes recorded events, until cancelled."""
         while True:
             recorded = await self._next()
             try:

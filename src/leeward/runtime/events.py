@@ -75,7 +75,7 @@ class EventRecorder:
         return self._clock.monotonic() < self._expected_until
 
     async def run(self) -> None:
-        """Writes what was recorded, until cancelled."""
+        """Writes recorded events, until cancelled."""
         await asyncio.gather(*(lane.run() for lane in self._lanes))
 
     def _is_one_of_many(self, step: Note) -> bool:

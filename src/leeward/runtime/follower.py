@@ -136,7 +136,7 @@ class Follower(ABC, Generic[R]):
         await self._turns.take()
 
     def _exceeded(self, error: TooLarge) -> None:
-        """Lists again after a pause; until then what is known stays."""
+        """Lists again after a pause; until then the known state stays."""
         self._listed.clear()
         self._is_excessive = True
         self._retry_seconds = min(max(self._retry_seconds, FIRST_EXCESS_RETRY_SECONDS), LAST_EXCESS_RETRY_SECONDS)

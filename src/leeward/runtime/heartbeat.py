@@ -78,7 +78,7 @@ class HeartbeatView:
         await self._leases.wait_synced()
 
     def attention(self) -> Attention:
-        """Attention of now: what may be believed of the clusters. While nobody watches, all time since the last renewal
+        """Attention of now, by which clusters are believed. While nobody watches, all time since the last renewal
         is a gap."""
         lease, settings = self._lease, self.settings
         if not settings.enabled or (lease is None and not settings.kept_here):
@@ -124,7 +124,7 @@ class HeartbeatView:
             self.awake_since = now[1]
 
     def _stood_still(self, since: float) -> bool:
-        """Tells whether for so long that what is in our sockets may be old."""
+        """Tells whether for so long that data in our sockets may be old."""
         return any(stall.seconds >= self.settings.interval_seconds for stall in self._lag.stalls_since(since))
 
     def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:

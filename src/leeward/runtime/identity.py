@@ -67,7 +67,7 @@ def users_namespace(work: Work) -> str:
 
 
 def template_of(binding: Binding) -> ObjectReference:
-    """The resource template of a binding, as what an event is about."""
+    """The resource template of a binding, as the object of an event."""
     resource = binding.spec.resource
     return ObjectReference(
         api_version=resource.api_version,

@@ -110,7 +110,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
         return self._version
 
     def doubt(self) -> None:
-        """Has the list seen again before what is known counts as complete."""
+        """Has the list seen again before the known state counts as complete."""
         self._listed.clear()
         self._synced.clear()
 
@@ -192,7 +192,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
         self._complete()
 
     async def _read_pages(self, relist: Relist[T]) -> AsyncGenerator[tuple[dict[Key, T], dict[Key, int]], None]:
-        """Gives the objects of each page, and what each takes. Raises: TooLarge; WorldError."""
+        """Gives the objects of each page, and the size of each. Raises: TooLarge; WorldError."""
         listing = Listing(self._budget, sum(self._sizes.values()), len(self._sizes))
         token = ""
         while True:
@@ -206,7 +206,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
                 return
 
     async def _read_within_bounds(self, relist: Relist[T]) -> tuple[dict[Key, T], dict[Key, int]]:
-        """All objects, and what each takes. Raises: TooLarge; WorldError."""
+        """All objects, and the size of each. Raises: TooLarge; WorldError."""
         found: dict[Key, T] = {}
         found_sizes: dict[Key, int] = {}
         try:
@@ -222,7 +222,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
         return await self._client.list(self.resource, self._namespace, limit=limit, continue_token=token)
 
     async def _adopt(self, relist: Relist[T], found: dict[Key, T], sizes: dict[Key, int]) -> None:
-        """Takes in what is in the list, but for own writes since: piece by piece, each object in one go."""
+        """Takes in the list, but for own writes since: piece by piece, each object in one go."""
         if relist.runs_back and not relist.is_restore_told:
             relist.is_restore_told = True
             self._restored()

@@ -165,7 +165,7 @@ class Interpreter:
         return revised
 
     async def retain(self, desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
-        """`desired` with what of `observed` belongs to the member."""
+        """`desired` with the fields of `observed` that belong to the member."""
         with _told():
             if script := await self._script(desired, Operation.RETAIN):
                 results = await self._run(script, Operation.RETAIN, desired, observed)
@@ -224,7 +224,7 @@ class Interpreter:
             return None
 
     async def has_dependencies(self, template: ReadOnlyManifest) -> bool:
-        """Tells whether anything is known of what templates of this kind need."""
+        """Tells whether anything is known of the needs of this kind's templates."""
         return has_dependencies(template) or await self.is_customized(template, Operation.DEPENDENCY)
 
     async def lacks_health_rule(self, template: ReadOnlyManifest) -> bool:

@@ -23,7 +23,7 @@ class InterpreterChanges:
         self._informers = informers
 
     def subscribe(self, operations: Collection[Operation], handler: Callable[[Concerned], None]) -> Callable[[], None]:
-        """Calls `handler` for every change of how these operations are answered, and once for what there is already.
+        """Calls `handler` for every change of the answers to these operations, and once for the present ones.
 
         Returns a function that ends this.
         """
@@ -48,7 +48,7 @@ class InterpreterChanges:
     def of_keys(
         self, operations: Collection[Operation], keys: Callable[[Concerned], Iterable[T]], add: Callable[[T], None]
     ) -> None:
-        """Adds what `keys` finds of such kinds."""
+        """Adds the keys of such kinds that `keys` finds."""
 
         def reinterpreted(concerned: Concerned) -> None:
             for key in keys(concerned):

@@ -165,7 +165,7 @@ class LeaderElector:
             await asyncio.sleep(min(self._randomness.jitter(self._settings.retry_seconds), self._until_expiry()))
 
     async def _work_while_leading(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Returns when the lease is lost, or is to be given back. Raises: what `work` raises."""
+        """Returns when the lease is lost, or is to be given back. Raises: errors of `work`."""
         self._gives_back.clear()
         async with Supervisor(f"leader of {self._name}") as supervisor:
             working = supervisor.start(_as_coroutine(work), "work")

@@ -100,7 +100,7 @@ class EventPace:
 
 
 def size_of(obj: object) -> int:
-    """Size of what is kept of an object, in bytes of compact JSON."""
+    """Size of an object as it is kept, in bytes of compact JSON."""
     return len(codec.encode(obj))
 
 

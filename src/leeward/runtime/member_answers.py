@@ -38,7 +38,7 @@ class MemberAnswers:
         keep_latest(self._answers, MAX_ANSWERS)
 
     def reach(self, resource: Resource[Any], cached: Manifest, ready_since: datetime | None) -> bool:
-        """Tells whether what is cached is known to be no older than the cluster's present `Ready`."""
+        """Tells whether the cached object is known to be no older than the cluster's present `Ready`."""
         answer = self._answers.get((resource.group_resource, key_of(cached)))
         return (
             answer is not None

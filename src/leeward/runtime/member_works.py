@@ -114,7 +114,7 @@ class MemberWorks:
 
     @property
     def are_current(self) -> bool:
-        """Tells whether no Work has to be listed again before what is known of them counts."""
+        """Tells whether the known Works count, and none has to be listed again before."""
         return self._works.current
 
     @property

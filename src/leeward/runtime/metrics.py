@@ -135,7 +135,7 @@ class Metrics:
         return (*told, *self._amounts.values())
 
     def forget_cluster(self, name: str) -> None:
-        """Drops the figures of a cluster that has left the fleet: what it was last is not so for ever."""
+        """Drops the figures of a cluster that has left the fleet: its last ones do not hold for ever."""
         for gauge in self._of_clusters:
             gauge.remove(name)
 

@@ -40,7 +40,7 @@ class OverrideIndex(Generic[P]):
         self._scopes: dict[Scope, _Selecting] = {}
 
     def put(self, policy: P) -> Selected:
-        """Takes in a policy, in place of an earlier state of it. Returns what that selected."""
+        """Takes in a policy, in place of an earlier state of it. Returns the selection of that."""
         key, selected = key_of(policy), select_overridden(policy)
         before = self.drop(key)
         self._policies[key] = rules_of(policy), selected
@@ -55,7 +55,7 @@ class OverrideIndex(Generic[P]):
         return before
 
     def drop(self, key: Key) -> Selected:
-        """Forgets a policy. Returns what it selected."""
+        """Forgets a policy. Returns its selection."""
         selected = self.selected(key)
         self._policies.pop(key, None)
         for scope, wanted in wanted_labels(selected):

@@ -65,7 +65,7 @@ class CachedObject(Generic[T]):
 
 
 class RecentObjects:
-    """Entries that were read last, of all caches that share it: what falls out of them is packed."""
+    """Entries that were read last, of all caches that share it; others are packed."""
 
     def __init__(self, most: int = MAX_UNPACKED) -> None:
         self._most = most

@@ -1,4 +1,4 @@
-"""Changes of policies that have not been looked at yet: what each policy selected before, so that all is found again.
+"""Changes of policies that have not been looked at yet: each policy's former selection, so that all is found again.
 
 Shared by the matching of propagation policies with templates, and of override policies with bindings.
 """
@@ -28,7 +28,7 @@ class EarlierSelections:
         self._earlier: dict[PolicyKey, list[Selected]] = {}
 
     def note(self, key: PolicyKey, before: Selected) -> None:
-        """Keeps what a policy selected before it changed."""
+        """Keeps the selection of a policy before it changed."""
         earlier = self._earlier.setdefault(key, [])
         if len(earlier) >= MOST_EARLIER:
             earlier[:] = [_whole([*earlier, before])]
@@ -36,7 +36,7 @@ class EarlierSelections:
             earlier.append(before)
 
     def take(self, key: PolicyKey) -> Sequence[Selected]:
-        """Takes what the policy selected since it was looked at last."""
+        """Takes the policy's selections since it was looked at last."""
         return self._earlier.pop(key, ())
 
 

@@ -60,7 +60,7 @@ class PolicyIndex(Generic[P]):
         self._by_id: dict[str, set[Key]] = {}
 
     def put(self, policy: P) -> Selected:
-        """Takes in a policy, in place of an earlier state of it. Returns what that selected."""
+        """Takes in a policy, in place of an earlier state of it. Returns the selection of that."""
         before = self.drop(key_of(policy))
         rank = -(policy.spec.priority or 0), policy.name, key_of(policy)
         selected = select(policy)
@@ -78,7 +78,7 @@ class PolicyIndex(Generic[P]):
         return before
 
     def drop(self, key: Key) -> Selected:
-        """Forgets a policy. Returns what it selected."""
+        """Forgets a policy. Returns its selection."""
         known = self._known.pop(key, None)
         if known is None:
             return {}
@@ -151,7 +151,7 @@ class PolicyIndex(Generic[P]):
 
 
 class PolicyIndexes:
-    """All policies, and with `preemption` once more those that take over what others have claimed."""
+    """All policies, and with `preemption` once more those that take over templates of others."""
 
     def __init__(self, *, preemption: bool = False) -> None:
         self._all = PolicyIndex[PropagationPolicy](), PolicyIndex[ClusterPropagationPolicy]()
@@ -159,13 +159,13 @@ class PolicyIndexes:
         self._preemption = preemption
 
     def put(self, policy: AnyPropagationPolicy) -> Selected:
-        """Takes in a policy, in place of an earlier state of it. Returns what that selected."""
+        """Takes in a policy, in place of an earlier state of it. Returns the selection of that."""
         if isinstance(policy, PropagationPolicy):
             return self._put(policy, self._all[0], self._preempting[0])
         return self._put(policy, self._all[1], self._preempting[1])
 
     def drop(self, policy: AnyPropagationPolicy) -> Selected:
-        """Forgets a policy. Returns what it selected."""
+        """Forgets a policy. Returns its selection."""
         number, key = int(not isinstance(policy, PropagationPolicy)), key_of(policy)
         self._preempting[number].drop(key)
         return self._all[number].drop(key)

@@ -56,7 +56,7 @@ class PropagationMetrics:
 
     @contextmanager
     def counted(self, write: Write, manifest: ReadOnlyManifest, cluster: str) -> Generator[None]:
-        """Counts what is done to one object in a member, by whether it fails."""
+        """Counts writes of one object in a member, by whether they fail."""
         failed = True
         try:
             yield

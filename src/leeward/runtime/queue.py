@@ -129,7 +129,7 @@ class WorkQueue(Generic[K]):
             self._make_ready(key)
 
     def close(self) -> None:
-        """Cancels what was added for later, and takes nothing more."""
+        """Cancels keys that were added for later, and takes nothing more."""
         self._closed = True
         for key in list(self._timers):
             self._cancel_timer(key)

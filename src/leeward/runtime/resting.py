@@ -1,4 +1,4 @@
-"""A rest for what does not answer: it is left alone for a while, longer with every failure in a row, and then one
+"""A rest for a silent server: it is left alone for a while, longer with every failure in a row, and then one
 question at a time finds out whether it is back."""
 
 FIRST_REST_SECONDS = 10.0

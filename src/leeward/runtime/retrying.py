@@ -1,4 +1,4 @@
-"""Trying again what the outside world refuses: longer and longer pauses, and one line of the log for each change.
+"""Trying again calls that the outside world refuses: longer and longer pauses, and one line of the log for each change.
 
 A server that has too much to do is asked no earlier than it wants to be, within reason.
 """

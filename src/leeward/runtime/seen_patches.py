@@ -30,7 +30,7 @@ async def patch_seen(
 ) -> bool:
     """Patches an object, of which `seen` has at least the metadata. With `only_seen` none that has come in its place.
 
-    Returns whether it was written; what is gone is not.
+    Returns whether it was written; an object that is gone is not.
 
     Raises: Conflict when it never stops changing; NotServed; WorldError.
     """

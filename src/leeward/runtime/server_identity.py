@@ -33,7 +33,7 @@ class ServerIdentity:
         """Id of the server as a cluster, read with it."""
 
     async def read(self) -> str:
-        """Identity of the server. What is known already serves while it does not answer. Raises: WorldError before it
+        """Identity of the server. The known one serves while it does not answer. Raises: WorldError before it
         ever answered.
 
         All who wait for the first answer go on at once: a worker for each member of a large fleet waits here.

@@ -150,7 +150,7 @@ class ShardElector:
                 task.result()
 
     async def _work_on(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Anew after each interruption. Raises: what `work` raises."""
+        """Anew after each interruption. Raises: errors of `work`."""
         while True:
             await self._leader.begins()
             before = self._leader.interruptions

@@ -155,7 +155,7 @@ class Statuses(Generic[T]):
         return now < self._burst_until
 
     def expected(self, obj: T) -> T:
-        """`obj`, of a type of ours, with the status that it has when what was said of it is written."""
+        """`obj`, of a type of ours, with its status after all pending writes."""
         key = key_of(obj)
         for batch in (self._under_way.get(key), self._batches.get(key)):
             if batch is not None and batch.uid == uid_of(obj):

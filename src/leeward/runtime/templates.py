@@ -112,5 +112,5 @@ async def read_current(server: Server, resource: Resource[Manifest], key: Key, *
 
 
 def _version(text: str) -> int:
-    """Version of what somebody has written; 0 where it is no resourceVersion."""
+    """Version of a written object; 0 where it is no resourceVersion."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_VERSION_DIGITS else 0

@@ -35,7 +35,7 @@ class WatchHealth:
         self._begun_at, self._told_at = _now(), None
 
     def opens(self) -> None:
-        """The server has accepted the watch; what there is to tell comes next."""
+        """The server has accepted the watch; its events come next."""
         self._told_at = _now()
 
     def succeeds(self) -> None:

@@ -42,7 +42,7 @@ Question = Callable[[str], bytes]
 
 
 class NotAnsweredYet(WorldError):
-    """The webhook is still asked: who asks the same again later hears what it said."""
+    """The webhook is still asked: who asks the same again later hears its answer."""
 
 
 class WebhookFailed(InterpretationError):

@@ -1,4 +1,4 @@
-"""Admission over HTTPS, for a control plane on a real kube-apiserver: what the embedded server does within itself.
+"""Admission over HTTPS, for a control plane on a real kube-apiserver; the embedded server does it within itself.
 
     /mutate    defaults of Karmada's kinds            (leeward.api.defaulting)
     /validate  their rules, and protected deletions   (leeward.api.validation)

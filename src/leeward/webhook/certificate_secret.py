@@ -15,7 +15,7 @@ from leeward.webhook.certificates import NAME, renewed
 
 
 class CertificateSecret:
-    """`loaded` is what the server shows now; `subject` names it in its certificates."""
+    """`loaded` is the certificate that the server shows now; `subject` names it in its certificates."""
 
     def __init__(self, client: Client, clock: Clock, name: str, hosts: Sequence[str], subject: str = NAME) -> None:
         self._client = client

@@ -22,7 +22,7 @@ REVIEWS: Resource[Manifest] = Resource.of_manifests(
 
 
 async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manifest | None:
-    """The refusal of a Cluster whose writer may not read what it shows; None where there is none."""
+    """The refusal of a Cluster whose writer may not read the Secrets that it shows; None where there is none."""
     who, resource = mapping_in(request, "userInfo"), mapping_in(request, "resource").get("resource")
     if resource != CLUSTERS.plural or request.get("operation") == "DELETE":
         return None

@@ -25,7 +25,7 @@ _MANIFESTS = Resource.of_manifests(_KIND.api_version, _KIND.plural, _KIND.kind, 
 
 
 async def judge_customization(request: Mapping[str, Any], client: Client) -> Manifest | None:
-    """The refusal of a customization with broken scripts, or scripts that answer what another does; None without."""
+    """The refusal of a customization with broken scripts, or scripts for questions of another; None without."""
     resource = mapping_in(request, "resource")
     asked = resource.get("group"), resource.get("resource")
     if asked != (_KIND.group, _KIND.plural) or request.get("operation") == "DELETE":

@@ -73,7 +73,7 @@ def judge(
     addresses: AddressRules = DEFAULT_RULES,
     gates: Collection[str] = (),
 ) -> Manifest:
-    """Allows the write, with warnings of what is ignored, or names every field that is wrong. `gates` are on."""
+    """Allows the write, with warnings of ignored fields, or names every field that is wrong. `gates` are on."""
     if foreign := _refusal_to_agent(request):
         return refusal(403, foreign)
     old = mapping_in(request, "oldObject")

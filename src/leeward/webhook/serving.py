@@ -115,7 +115,7 @@ class Webhook:
         )
 
     async def _tend(self, task: Callable[[], Awaitable[None]]) -> None:
-        """Returns when it is done. A failure leaves what is in use, and is tried again."""
+        """Returns when it is done. A failure leaves the present certificate in use, and is tried again."""
         while True:
             try:
                 return await task()
