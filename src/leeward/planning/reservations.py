@@ -6,6 +6,7 @@ it was taken from: the nodes of a cluster are everybody's, a ResourceQuota is it
 ResourceQuotaEstimate).
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -57,18 +58,24 @@ class _Account:
     reserved: dict[str, Parts] = field(default_factory=dict[str, Parts])
     due: list[Parts] = field(default_factory=list[Parts])
     quotas: dict[str, tuple[ReportedQuota, ...]] = field(default_factory=dict[str, tuple[ReportedQuota, ...]])
+    namespaces: Counter[str] = field(default_factory=Counter[str])
+    """Number of parts that are reserved for each namespace."""
 
     def reserve(self, key: str, parts: Parts) -> None:
         self.reserved[key] = self.reserved.get(key, ()) + parts
         self.due.append(parts)
+        self.namespaces.update(part.namespace for part in parts)
 
     def release(self, key: str) -> bool:
         """Tells whether there was anything."""
-        if self.reserved.pop(key, None) is None:
+        released = self.reserved.pop(key, None)
+        if released is None:
             return False
         self.capacity, self.due = _capacity_of(self.cluster), list(self.reserved.values())
-        left = {part.namespace for parts in self.due for part in parts}
-        self.quotas = {namespace: quotas for namespace, quotas in self.quotas.items() if namespace in left}
+        for part in released:
+            self.namespaces[part.namespace] -= 1
+            if not self.namespaces[part.namespace]:
+                self.quotas.pop(part.namespace, None)
         return True
 
     def left(self) -> Capacity | None:

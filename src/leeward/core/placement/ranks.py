@@ -15,7 +15,7 @@ Holds: S2, S3, S11, C1, C2. Karmada asks once, with all clusters.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
@@ -85,7 +85,7 @@ class RankedQuestion:
     def _ask_up_to(self, rank: ClusterRank, spec: ResourceBindingSpec, ranks: Ranks) -> Placed | Unplaceable:
         kept = tuple(target for target in spec.clusters if rank < ranks.get(target.name, rank) < ClusterRank.NEVER)
         held = sum(target.replicas for target in kept)
-        if spec.is_divided and kept and held >= spec.replicas:
+        if spec.is_divided and held >= spec.replicas:
             if self.fails_over:
                 return NOBODY_ALIVE
             if held == spec.replicas:
@@ -168,7 +168,9 @@ def is_copy_lost(cluster: Cluster | None) -> bool:
 
 def _joined(result: Placed, kept: tuple[TargetCluster, ...]) -> Placed:
     """The result with the targets that keep something, by name."""
-    return replace(result, clusters=tuple(sorted((*result.clusters, *kept), key=lambda target: target.name)))
+    if not kept:
+        return result
+    return Placed(tuple(sorted((*result.clusters, *kept), key=lambda target: target.name)), result.affinity_name)
 
 
 def _without_kept(spec: ResourceBindingSpec, kept: tuple[TargetCluster, ...], ranks: Ranks) -> ResourceBindingSpec:
