@@ -27,6 +27,7 @@ from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, deployment, 
 from tests.world.test_detection import answers, status
 from tests.world.test_explain import OVERRIDES
 from tests.world.test_kinds import CLUSTER_POLICIES, DEFINITIONS
+from tests.world.test_story_of_an_outage import metric
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
 PULL: dict[str, Mode] = {"member1": "Pull", "member2": "Pull"}
@@ -169,9 +170,13 @@ def test_a_replacement_starts_when_its_data_is_promoted(name: str) -> None:
         assert condition.reason == "WaitingForGate"
         assert f"{example.kind.kind} default/ledger in member2" in condition.message
         await report(world, "member2", example.kind, example.after)
+        assert metric(world, "leeward_held_replacements", reason="WaitingForGate") == 1
         await world.sleep(90)
         assert await ready_replicas(world, "member2", "ledger") == 2
         assert told(world) is None
+        assert metric(world, "leeward_held_replacements", reason="WaitingForGate") == 0
+        assert metric(world, "leeward_replacement_held_seconds_count") == 1
+        assert 120 <= metric(world, "leeward_replacement_held_seconds_sum") <= 220
 
     play(story, TWO)
 

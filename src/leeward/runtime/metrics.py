@@ -249,6 +249,18 @@ class ResilienceMetrics:
             ("reason",),
             registry=registry,
         )
+        self.held_replacements = Gauge(
+            "leeward_held_replacements",
+            "Bindings of which a gate holds a replacement, or the old copy, now",
+            ("reason",),
+            registry=registry,
+        )
+        self.replacement_held_seconds = Histogram(
+            "leeward_replacement_held_seconds",
+            "From the hold of a replacement by a gate until the gate held no more",
+            registry=registry,
+            buckets=BUCKETS,
+        )
         self.loss_replicas = Gauge(
             "leeward_cluster_loss_unplaceable_replicas",
             "Replicas that find no room elsewhere if the cluster is lost",
@@ -269,5 +281,6 @@ class ResilienceMetrics:
         )
 
     def forget_state(self) -> None:
-        for gauge in (self.held_evictions, self.loss_replicas, self.loss_applications, self.unreadable):
+        holds = (self.held_evictions, self.held_replacements)
+        for gauge in (*holds, self.loss_replicas, self.loss_applications, self.unreadable):
             gauge.clear()

@@ -31,6 +31,7 @@ def test_who_leads_no_more_says_nothing_of_clusters_and_bindings() -> None:
     by_name = {each.name: each.type for each in families}
     metrics.brake_engaged.set(1)
     metrics.resilience.held_evictions.labels("NoPlaceToGo").set(2)
+    metrics.resilience.held_replacements.labels("GateOverdue").set(1)
     metrics.resilience.loss_replicas.labels("member1").set(4)
     metrics.resilience.loss_applications.labels("member1").set(1)
     metrics.outages.counted("member1", OutageStatus(moved=3))

@@ -1,9 +1,10 @@
-"""The metric of held evictions: how many bindings say now that an eviction which is due does not happen, by reason."""
+"""The metrics of holds: how many bindings say now that an eviction, or a replacement, is held, by reason; and how long
+gates have held replacements."""
 
 from collections import Counter
 
-from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION, REPLACEMENT_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.runtime.controller_context import ControlPlane
@@ -13,30 +14,36 @@ class HeldEvictions:
     """Counts what bindings say, change by change; it reads nothing by itself."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        self._gauge = plane.metrics.resilience.held_evictions
-        self._held = Counter[str]()
-        self._bindings = plane.informers.of(RESOURCE_BINDINGS)
-        self._cluster_bindings = plane.informers.of(CLUSTER_RESOURCE_BINDINGS)
+        told = plane.metrics.resilience
+        self._gauges = {
+            EVICTION_HELD_CONDITION: told.held_evictions,
+            REPLACEMENT_HELD_CONDITION: told.held_replacements,
+        }
+        self._clock, self._seconds = plane.clock, told.replacement_held_seconds
+        self._held = Counter[tuple[str, str]]()
+        self._informers = plane.informers.of(RESOURCE_BINDINGS), plane.informers.of(CLUSTER_RESOURCE_BINDINGS)
 
     def start(self) -> None:
         """Starts from nothing: an earlier life of this process may have counted as well."""
-        self._gauge.clear()
-        self._bindings.on_change(self._changed)
-        self._cluster_bindings.on_change(self._changed)
+        for gauge in self._gauges.values():
+            gauge.clear()
+        for informer in self._informers:
+            informer.on_change(self._changed)
 
     def _changed(self, old: Binding | None, new: Binding | None) -> None:
-        before, after = _held_reason(old), _held_reason(new)
-        if before == after:
-            return
-        for reason, more in ((before, -1), (after, 1)):
-            if reason:
-                self._held[reason] += more
-                self._gauge.labels(reason).set(self._held[reason])
+        for kind, gauge in self._gauges.items():
+            before, after = _hold(old, kind), _hold(new, kind)
+            reasons = [condition.reason if condition is not None else "" for condition in (before, after)]
+            for reason, more in zip(reasons, (-1, 1), strict=True) if reasons[0] != reasons[1] else ():
+                if reason:
+                    self._held[kind, reason] += more
+                    gauge.labels(reason).set(self._held[kind, reason])
+            since = before.last_transition_time if before is not None else None
+            if kind == REPLACEMENT_HELD_CONDITION and since is not None and new is not None and after is None:
+                self._seconds.observe(max(0.0, (self._clock.now() - since).total_seconds()))
 
 
-def _held_reason(binding: Binding | None) -> str:
-    """Reason for which an eviction is held; empty where none is."""
-    if binding is None:
-        return ""
-    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
-    return condition.reason if condition is not None and condition.status == "True" else ""
+def _hold(binding: Binding | None, kind: str) -> Condition | None:
+    """The condition by which something of the binding is held; None where nothing is."""
+    condition = find_condition(binding.status.conditions, kind) if binding is not None else None
+    return condition if condition is not None and condition.status == "True" else None
