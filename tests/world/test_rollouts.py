@@ -43,6 +43,7 @@ from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deploym
 from tests.world.test_overrides import OVERRIDES, overriding
 from tests.world.test_restarts import restart
 from tests.world.test_restored import restore
+from tests.world.test_shards import TWO, Processes
 
 MEMBERS: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 WEB = "web-deployment"
@@ -593,6 +594,36 @@ def test_render_shows_what_each_cluster_has_now_and_what_it_would_get() -> None:
         await world.until(lambda: reason(world) == "Complete", 900)
         copies = render_copies(await read_application(world.client, Given(), asked))
         assert [each.keeps for each in copies] == ["", "", ""]
+
+    told(story)
+
+
+@pytest.mark.parametrize("at", [60, 305, 330])
+@pytest.mark.parametrize("who", ["leader", "shards"])
+def test_a_hand_over_between_processes_begins_no_stage_too_early(who: str, at: int) -> None:
+    """The process that has the binding is stopped in the first stage, at its end, or in the second."""
+
+    async def story(world: World) -> None:
+        processes = Processes(world)
+        await processes.start()
+        others = [processes.candidate("second", TWO), *(processes.shard(n, f"next {n}") for n in range(2))]
+        await web_runs(world)
+        await change(world, GOOD)
+        changed = world.seconds
+        await world.sleep(at)
+        before = await images(world)
+        for process in (processes.leader,) if who == "leader" else processes.shards:
+            await process.stop()
+        for process in others[:1] if who == "leader" else others[1:]:
+            process.start()
+        while reason(world) != "Complete":
+            assert world.seconds - changed < 900, "the rollout goes on"
+            found = await images(world)
+            assert all(found[name] == GOOD for name in MEMBERS if before[name] == GOOD), "no cluster goes back"
+            assert found["member2"] == OLD or world.seconds - changed >= 300, "the canary serves for its time"
+            assert found["member3"] == OLD or world.seconds - changed >= 420, "and then the next one"
+            await world.sleep(5)
+        assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
 
     told(story)
 
