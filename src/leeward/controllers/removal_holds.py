@@ -18,7 +18,8 @@ from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.eviction.withdrawal import would_be_considered
-from leeward.core.execution.removal import NOT_REPLACED, STILL_USED, goes_at_once, settles_at, why_removal_waits
+from leeward.core.execution.removal import NOT_REPLACED, goes_at_once, settles_at, why_removal_waits
+from leeward.core.execution.removal_conditions import STILL_USED
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.core.scheduling.affinity import is_in_any_term
 from leeward.core.scheduling.reschedule import placement_changed

@@ -41,7 +41,7 @@ from leeward.core.execution.works import needed_by_others
 from leeward.core.interpreter.fields import text_at
 from leeward.core.scheduling.affinity import is_in_any_term
 
-NOT_REPLACED, STILL_USED = "NotReplaced", "StillUsed"
+NOT_REPLACED = "NotReplaced"
 RETURN_SETTLES = timedelta(seconds=1)
 """Time after which a placement has followed the return of a cluster that has no taint of its outage any more."""
 

@@ -14,9 +14,8 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.work import BRAKE_ENGAGED, CLUSTER_NOT_READY, REPLACEMENT_LOST, Work
 from leeward.core.eviction.held_reasons import HeldReason
-from leeward.core.execution.removal import STILL_USED
 
-FINALIZERS, REFUSED = "Finalizers", "Refused"
+FINALIZERS, REFUSED, STILL_USED = "Finalizers", "Refused", "StillUsed"
 REFUSES = "the cluster refuses "
 NO_WORDS: Mapping[str, str] = {}
 WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
