@@ -14,6 +14,7 @@ from leeward.api.core import Event
 from leeward.api.names import execution_space, work_name
 from leeward.api.resource import EVENTS, NAMESPACES
 from leeward.client import Request
+from leeward.client.ordering import RECORDS_AT_ONCE
 from leeward.controllers.scheduler.eviction_events import BURST_SIZE
 from leeward.manager.timing import Timing
 from leeward.sim.network import Answering
@@ -48,6 +49,7 @@ class Accounts:
 
     def __init__(self, world: World, write_seconds: float, at_once: int = 1) -> None:
         self.writes: Counter[str] = Counter()
+        self.order: list[str] = []
         self.refused = 0
         self._write_seconds = write_seconds
         self._turn = asyncio.Semaphore(at_once)
@@ -67,6 +69,7 @@ class Accounts:
         async with self._turn:
             await asyncio.sleep(self._write_seconds)
         self.writes[_kind_of(request)] += 1
+        self.order.append(_kind_of(request))
         response = await answer()
         self.refused += isinstance(response, Response) and response.code >= 400
         return response
@@ -168,6 +171,17 @@ async def of_outage(world: World, bindings: int) -> None:
     sums = [event.message for event in told if event.involved_object.kind == "Cluster"]
     assert [message.split()[0] for message in sums] == [str(bindings - BURST_SIZE + 1)]
     assert len(told) == 1 + 2 * (BURST_SIZE - 1), "the first few on the binding and on the template"
+
+
+def of_path(accounts: Accounts, bindings: int) -> None:
+    """A busy server first gets what has applications serve, and then what records it (`leeward.client.ordering`)."""
+    works = [index for index, kind in enumerate(accounts.order) if kind == "PUT works"]
+    begun = accounts.order.index("PATCH resourcebindings")
+    before = Counter(kind for kind in accounts.order[begun : works[-1]] if "cluster-wide" not in kind)
+    others = before.total() - before["PUT works"] - before["PATCH resourcebindings"]
+    assert others <= RECORDS_AT_ONCE, before
+    assert before["PATCH resourcebindings"] <= 1.1 * bindings, "no move is ended before all are begun"
+    assert works[len(works) // 2] - begun <= 1.4 * bindings, "nor does the middle one wait for the decisions of all"
 
 
 def of_failover(accounts: Accounts, bindings: int) -> None:

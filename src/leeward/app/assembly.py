@@ -19,6 +19,7 @@ from leeward.app.estimating import estimator_channels
 from leeward.app.flags.settings import ComponentSettings
 from leeward.client import Client, Transport
 from leeward.client.limits import RequestPace, limited, paced
+from leeward.client.ordering import OrderedTransport
 from leeward.lua.jail import ProcessJail
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
@@ -47,7 +48,7 @@ class Assembly:
         self, name: str, led: Led[str], choice: Choice, share: WorkShare, supervisor: Supervisor, ends: AsyncExitStack
     ) -> ControllerManager:
         """Makes those controllers of `choice` that are of the share. `led` are the leases by name."""
-        client = Client(paced(fenced(self._transport, led), self._pace), name)
+        client = Client(paced(OrderedTransport(fenced(self._transport, led)), self._pace), name)
         jail = ProcessJail(supervisor)
         calls = HttpsCalls(self.addresses)
         plane = ControlPlane.of(

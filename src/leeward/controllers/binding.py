@@ -46,6 +46,8 @@ from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index, IndexOfMany
 from leeward.runtime.staying import StayingObjects
 
+WORKERS = 32
+
 
 class BindingController:
     def __init__(
@@ -66,13 +68,12 @@ class BindingController:
         """Bindings that would need a Work of another binding, by Work."""
         self._staying = StayingObjects[Key, Binding](is_same_state)
         self._plane, self._kind, self._holds = plane, kind, holds or RemovalHolds(plane)
-        self._events = BindingEvents(plane, kind)
+        self._events, self._scale_downs = BindingEvents(plane, kind), ScaleDowns(plane, self._holds)
         self._bindings, self._clusters = plane.informers.of(kind.resource), plane.informers.of(CLUSTERS)
-        self._scale_downs = ScaleDowns(plane, self._holds)
-        self._works = plane.informers.of(WORKS)
+        self._works, owns = plane.informers.of(WORKS), plane.share.owns_binding
         self._works_of = Index(self._works, kind.key_of_work)
         self._assigned = IndexOfMany[Binding, str](self._bindings, lambda each: replicas_by_cluster(each.spec))
-        self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
+        self._controller = plane.controller(kind.controller_name, self.reconcile, WORKERS, owns=owns)
         look, failed = self._controller.queue.add, self._controller.failed
         self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None), failed)
         self._unwanted = UnwantedWorks(plane, self._writing, self._holds)

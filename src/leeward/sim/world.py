@@ -29,6 +29,7 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
 from leeward.client import Client, Transport
+from leeward.client.ordering import OrderedTransport
 from leeward.manager.admission import KarmadaAdmission, store_bounds
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights
 from leeward.manager.bootstrap import ensure_namespaces
@@ -202,7 +203,7 @@ class World(Environment):
         self, supervisor: Supervisor, fence: Callable[[Transport], Transport], share: WorkShare = WHOLE
     ) -> ControllerManager:
         """Makes a manager as `start_manager`, for a share of the work, and does not start it."""
-        transport = fence(LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME)))
+        transport = OrderedTransport(fence(LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME))))
         plane = self.plane(Client(transport, CONTROLLERS), supervisor, self.controllers_clock, share)
 
         def connect(cluster: Cluster, _: Secret | None) -> Client:

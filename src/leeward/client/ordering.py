@@ -1,0 +1,114 @@
+"""Order of the writes to one server: those that have an application serve go before those that record it.
+
+Each write has a deadline of its own, and the earliest deadline goes first:
+
+    at once      a Work, a Cluster, and whatever else is not told below
+    5 seconds    the decision about a binding
+    20 seconds   an Event, a status, an Outage: they record what has happened
+
+So a record that has waited for its twenty seconds goes before whatever came later: nothing waits for ever. Reads,
+watches and Leases do not wait. Only so many writes are under way at once: the order counts for those that a server has
+not got yet. Differs from Karmada, where all writes of a mass failover compete.
+"""
+
+import asyncio
+import heapq
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from itertools import count
+
+from kubeapi.errors import Unreachable
+from kubeapi.transport import Request, Response, Transport
+
+WRITES_AT_ONCE, RECORDS_AT_ONCE = 16, 8
+"""Numbers of writes under way, and of records among them: enough for a server that is near, few enough for an order.
+Where records hang, as by a slow admission webhook, the others still go."""
+DECISION_SECONDS, RECORD_SECONDS = 5.0, 20.0
+_WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_UNORDERED, _RECORDS = frozenset({"leases"}), frozenset({"events", "outages"})
+_DECISIONS = frozenset({"resourcebindings", "clusterresourcebindings"})
+_OF_NAMESPACES = frozenset({"status", "finalize"})
+_Waiting = list[tuple[float, int, asyncio.Future[None]]]
+
+
+class OrderedTransport:
+    """A `Transport` whose writes wait for their turn."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self._numbers = count()
+        self._others: _Waiting = []
+        self._records: _Waiting = []
+        self._under_way = self._records_under_way = 0
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        """A record's turn may come `RECORD_SECONDS` later than in `timeout_seconds`. Raises: Unreachable."""
+        seconds = seconds_to_wait(request)
+        if seconds is None:
+            return await self._inner.send(request, timeout_seconds=timeout_seconds)
+        is_record, begun = seconds == RECORD_SECONDS, asyncio.get_running_loop().time()
+        limit = timeout_seconds + RECORD_SECONDS * is_record
+        await self._take(begun + seconds, limit, is_record=is_record)
+        try:
+            left = begun + limit - asyncio.get_running_loop().time()
+            return await self._inner.send(request, timeout_seconds=min(timeout_seconds, left))
+        finally:
+            self._give_back(is_record=is_record)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def _take(self, deadline: float, timeout_seconds: float, *, is_record: bool) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._records if is_record else self._others, (deadline, next(self._numbers), turn))
+        self._begin_next()
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await turn
+        except (TimeoutError, asyncio.CancelledError) as error:
+            if turn.done() and not turn.cancelled():
+                self._give_back(is_record=is_record)
+            if isinstance(error, TimeoutError):
+                raise Unreachable(f"no turn to write within {timeout_seconds:g} s") from None
+            raise
+
+    def _give_back(self, *, is_record: bool) -> None:
+        self._under_way -= 1
+        self._records_under_way -= is_record
+        self._begin_next()
+
+    def _begin_next(self) -> None:
+        while self._under_way < WRITES_AT_ONCE:
+            heads = [self._others] if self._records_under_way >= RECORDS_AT_ONCE else [self._others, self._records]
+            waiting = min(filter(None, heads), default=None)
+            if waiting is None:
+                return
+            _, _, turn = heapq.heappop(waiting)
+            if not turn.done():
+                self._under_way += 1
+                self._records_under_way += waiting is self._records
+                turn.set_result(None)
+
+
+def seconds_to_wait(request: Request) -> float | None:
+    """Seconds that a request lets others go first; None for one that does not wait at all."""
+    plural, subresource = _named(request.path)
+    if request.method not in _WRITES or plural in _UNORDERED:
+        return None
+    if plural == "clusters":
+        return 0.0
+    if subresource == "status" or plural in _RECORDS:
+        return RECORD_SECONDS
+    return DECISION_SECONDS if plural in _DECISIONS else 0.0
+
+
+def _named(path: str) -> tuple[str, str]:
+    """The plural and the subresource of a path as `/apis/apps/v1/namespaces/default/deployments/web/status`."""
+    parts = path.split("/")
+    named = parts[3:] if parts[1:2] == ["api"] else parts[4:]
+    if named[:1] == ["namespaces"] and len(named) > 2 and named[2] not in _OF_NAMESPACES:
+        named = named[2:]
+    return (*named, "", "", "")[0], (*named, "", "", "")[2]

@@ -1,0 +1,130 @@
+"""Writes that have an application serve go before those that record it, and none waits for ever."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from kubeapi.loop.virtual import run_virtual
+from leeward.client import Request, Response, Unreachable
+from leeward.client.ordering import (
+    DECISION_SECONDS,
+    RECORD_SECONDS,
+    RECORDS_AT_ONCE,
+    WRITES_AT_ONCE,
+    OrderedTransport,
+    seconds_to_wait,
+)
+from tests.transports import Sent
+
+WORK = Request("PUT", "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/web")
+DECISION = Request("PATCH", "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/web-deployment")
+RECORD = Request("PATCH", "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/web-deployment/status")
+READ = Request("GET", WORK.path)
+
+
+class Slow(Sent):
+    """A server that answers each request after a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[Request] = []
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        self.requests.append(request)
+        async with asyncio.timeout(timeout_seconds):
+            await asyncio.sleep(1)
+        return await super().send(request, timeout_seconds=timeout_seconds)
+
+
+def play(story: Callable[[Slow, OrderedTransport], Awaitable[None]]) -> None:
+    async def run() -> None:
+        slow = Slow()
+        await story(slow, OrderedTransport(slow))
+
+    run_virtual(run())
+
+
+async def send(transport: OrderedTransport, *requests: Request, timeout_seconds: float = 100) -> list[Response]:
+    return await asyncio.gather(*(transport.send(each, timeout_seconds=timeout_seconds) for each in requests))
+
+
+def test_works_go_first_then_decisions_then_records() -> None:
+    async def story(slow: Slow, transport: OrderedTransport) -> None:
+        full = [DECISION] * WRITES_AT_ONCE
+        await send(transport, *full, RECORD, DECISION, WORK)
+        assert slow.requests == [*full, WORK, DECISION, RECORD]
+
+    play(story)
+
+
+def test_a_record_waits_its_time_and_then_goes_before_what_came_later() -> None:
+    async def story(slow: Slow, transport: OrderedTransport) -> None:
+        async def keep_busy() -> None:
+            for _ in range(int(RECORD_SECONDS) + 5):
+                await send(transport, *[WORK] * WRITES_AT_ONCE)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(2):
+                group.create_task(keep_busy())
+            await asyncio.sleep(0.5)
+            await transport.send(RECORD, timeout_seconds=10)
+            waited = asyncio.get_running_loop().time()
+        assert RECORD_SECONDS <= waited <= RECORD_SECONDS + 3
+
+    play(story)
+
+
+def test_reads_and_leases_do_not_wait() -> None:
+    async def story(slow: Slow, transport: OrderedTransport) -> None:
+        lease = Request("PUT", "/apis/coordination.k8s.io/v1/namespaces/karmada-system/leases/leeward")
+        await send(transport, *[WORK] * (2 * WRITES_AT_ONCE), READ, lease)
+        assert all(each in slow.requests[: WRITES_AT_ONCE + 2] for each in (READ, lease))
+
+    play(story)
+
+
+def test_records_that_hang_leave_room_for_the_others() -> None:
+    async def story(slow: Slow, transport: OrderedTransport) -> None:
+        await send(transport, *[RECORD] * WRITES_AT_ONCE, WORK)
+        assert slow.requests[: RECORDS_AT_ONCE + 1] == [*[RECORD] * RECORDS_AT_ONCE, WORK]
+
+    play(story)
+
+
+def test_a_write_without_a_turn_fails_in_its_time_and_takes_none() -> None:
+    async def story(slow: Slow, transport: OrderedTransport) -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(WRITES_AT_ONCE):
+                group.create_task(transport.send(WORK, timeout_seconds=10))
+            await asyncio.sleep(0)
+            with pytest.raises(Unreachable, match=r"no turn to write within 0\.5 s"):
+                await transport.send(DECISION, timeout_seconds=0.5)
+            given_up = group.create_task(transport.send(DECISION, timeout_seconds=10))
+            await asyncio.sleep(0)
+            given_up.cancel()
+        await send(transport, *[RECORD] * RECORDS_AT_ONCE, *[WORK] * (WRITES_AT_ONCE - RECORDS_AT_ONCE))
+        assert asyncio.get_running_loop().time() == 2, "all turns were given back"
+        assert DECISION not in slow.requests
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "seconds"),
+    [
+        ("POST", "/api/v1/namespaces/default/events", RECORD_SECONDS),
+        ("PATCH", "/apis/apps/v1/namespaces/default/deployments/web/status", RECORD_SECONDS),
+        ("PATCH", "/apis/leeward.dev/v1alpha1/outages/m1", RECORD_SECONDS),
+        ("PATCH", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/status", 0),
+        ("PATCH", "/apis/work.karmada.io/v1alpha2/clusterresourcebindings/role", DECISION_SECONDS),
+        ("POST", "/api/v1/namespaces/events/configmaps", 0),
+        ("PUT", "/api/v1/namespaces/status/secrets/events", 0),
+        ("POST", "/api/v1/namespaces", 0),
+        ("PATCH", "/api/v1/namespaces/events", 0),
+        ("PUT", "/api/v1/namespaces/events/status", RECORD_SECONDS),
+        ("GET", "/api/v1/namespaces/default/events", None),
+    ],
+)
+def test_the_kind_of_a_write_says_how_long_it_may_wait(method: str, path: str, seconds: float | None) -> None:
+    assert seconds_to_wait(Request(method, path)) == seconds
