@@ -8,6 +8,7 @@ names, and that nothing propagates there.
 What another tool puts into a cluster is not seen from here.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
@@ -52,7 +53,8 @@ class DependencyNames:
         self._preserved = {key: found for key, found in fields if found}
         self._found: dict[BindingName, tuple[NeededObject, ...]] = {}
         self._workloads: dict[BindingName, ReadOnlyManifest] = {}
-        self._selectors: dict[BindingName, Mapping[str, str]] = {}
+        self._selectors = defaultdict[str, dict[str, Mapping[str, str]]](dict)
+        """Selectors of Services by namespace and binding."""
 
     def keep(self, work: Work) -> Work:
         """Notes what the Work's manifests name, and returns what of the Work a picture keeps."""
@@ -67,17 +69,17 @@ class DependencyNames:
         """Notes the labels of Pods that it makes, or selects."""
         for manifest in work.spec.workload.manifests[:1]:
             if (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", SERVICE):
-                self._selectors[key] = selector_of_service(manifest)
+                self._selectors[key.namespace][key.name] = selector_of_service(manifest)
             elif labels := mapping_at(manifest, *_POD_LABELS):
                 self._workloads[key] = {"spec": {"template": {"metadata": {"labels": labels}}}}
 
     def _services_of(self, key: BindingName) -> Iterator[NeededObject]:
         """Services that select what the binding's workload makes."""
-        workload = self._workloads.get(key)
-        for service, selector in self._selectors.items() if workload is not None else ():
-            if service.namespace == key.namespace and selects(selector, workload or {}):
-                name = service.name.removesuffix(f"-{SERVICE.lower()}")
-                yield NeededObject(kind=SERVICE, namespace=service.namespace, name=name)
+        workload = self._workloads.get(key, {})
+        for binding, selector in self._selectors.get(key.namespace, {}).items():
+            if selects(selector, workload):
+                name = binding.removesuffix(f"-{SERVICE.lower()}")
+                yield NeededObject(kind=SERVICE, namespace=key.namespace, name=name)
 
     @property
     def needs(self) -> tuple[TemplateNeeds, ...]:
