@@ -223,3 +223,24 @@ def test_what_is_attached_comes_along_and_what_cannot_be_rebuilt_is_named() -> N
         {"member2": 2},
         pytest.approx(637, abs=1),
     )
+
+
+def test_a_bad_change_of_an_application_with_stages_is_rehearsed() -> None:
+    """The change stops in the canary, and whatever serves beside it goes on serving."""
+
+    async def staged_web(world: World) -> None:
+        wanted = policy("web", by_weight({"member1": 1, "member2": 1, "member3": 1}))
+        stages = "{stages: [{name: canary, clusters: [member1], healthyFor: 1m}, {name: rest, healthyFor: 1m}]}"
+        wanted["metadata"]["annotations"] = {"leeward.dev/rollout": stages}
+        await apply(world.client, deployment("web", 6), wanted)
+        await world.sleep(120)
+
+    bad = deployment("web", 6, "nginx:broken")
+    bad["metadata"]["namespace"] = "default"
+    steps = f"    - at: 5m\n      apply:\n      - {json.dumps(bad)}\n"
+    report = played(taken(staged_web), steps, "30m")
+    told = [event.sentence for event in report.timeline if event.what is Happening.ROLLOUT]
+    assert "Stage canary has revision" in told[-2]
+    assert "does not serve in member1 after 600 s: no other cluster gets it." in told[-1]
+    assert told[-1].endswith("(Failed)")
+    assert application(report, "web").fewest == 6

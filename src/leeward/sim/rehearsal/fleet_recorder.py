@@ -22,6 +22,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap
 from leeward.api.meta import find_condition
 from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE, WORK_NAME_ANNOTATION
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
 from leeward.core.cluster_health.brake import parse_brake
 from leeward.core.eviction.held_reasons import HeldReason
@@ -50,6 +51,7 @@ class Happening(Enum):
     BRAKE = "Brake"
     MOVED = "Moved"
     HELD = "Held"
+    ROLLOUT = "Rollout"
     SERVING = "Serving"
     DELETED = "Deleted"
 
@@ -216,6 +218,11 @@ class FleetRecorder:
         if held != was_held:
             sentence = f"{workload} is held ({held})" if held else f"{workload} is held no more"
             self.tell(Happening.HELD, sentence, binding=key)
+        known, rollout = (find_condition(each.status.conditions, ROLLOUT_CONDITION) for each in (before, now))
+        if rollout is not None and (
+            known is None or (known.reason, known.message) != (rollout.reason, rollout.message)
+        ):
+            self.tell(Happening.ROLLOUT, f"{workload}: {rollout.message} ({rollout.reason})", binding=key)
 
     def _take_copy(self, member: str, key: str, manifest: Manifest, *, deleted: bool) -> None:
         metadata = manifest["metadata"]

@@ -43,5 +43,5 @@ def tells(outage: OutageStory, happened: Happened, at: datetime) -> bool:
         case Happening.HELD:
             binding = str(happened.binding or "")
             return any(f"{e.namespace}/{binding_name(e.kind, e.name)}" == binding for e in outage.status.listed)
-        case Happening.STEP | Happening.SERVING:
+        case Happening.STEP | Happening.SERVING | Happening.ROLLOUT:
             return False

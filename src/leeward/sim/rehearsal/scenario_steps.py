@@ -6,10 +6,11 @@ copied control plane.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeapi.untrusted import mapping_in
 from kubeserver.serialization.durations import parse_duration
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import select_clusters
@@ -176,12 +177,25 @@ class ScenarioSteps:
             present = await client.get(kind, metadata["name"], namespace)
             kept = {k: v for k, v in present["metadata"].items() if k not in ("labels", "annotations")}
             merged = {k: {**present["metadata"].get(k, {}), **metadata.get(k, {})} for k in ("labels", "annotations")}
-            await client.update(kind, {**manifest, "metadata": {**kept, **merged}}, metadata["name"], namespace)
+            wanted = _selecting_as(present, manifest)
+            await client.update(kind, {**wanted, "metadata": {**kept, **merged}}, metadata["name"], namespace)
 
     def _ways_to(self, name: str) -> list[Link]:
         """Links between the control plane and the member, in either direction."""
         world = self._world
         return [world.link(CONTROLLERS, name), world.link(agent_of(name), world.NAME)]
+
+
+def _selecting_as(present: Manifest, manifest: Manifest) -> Manifest:
+    """The manifest with the selector of the rebuilt workload, which cannot change: a picture does not have the real
+    one."""
+    labels, spec = mapping_in(mapping_in(mapping_in(present, "spec"), "selector"), "matchLabels"), manifest.get("spec")
+    if not labels or not isinstance(spec, dict) or "template" not in spec:
+        return manifest
+    template = mapping_in(cast(Manifest, spec), "template")
+    metadata = mapping_in(template, "metadata")
+    pods = {**template, "metadata": {**metadata, "labels": {**mapping_in(metadata, "labels"), **labels}}}
+    return {**manifest, "spec": {**spec, "selector": present["spec"]["selector"], "template": pods}}
 
 
 _SENTENCES = {
