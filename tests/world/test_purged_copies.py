@@ -9,11 +9,13 @@ from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, TIME_TO_START_ANNOTATION, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
+from leeward.operations.applications import ServiceLevel, application_row
 from leeward.operations.drain import start_drain
 from leeward.sim.member import agent_of
 from leeward.sim.network import Link
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
+    DEPLOYMENTS,
     POLICIES,
     apply,
     by_weight,
@@ -71,6 +73,26 @@ def test_s1_what_serves_stays_where_it_is_while_nothing_may_be_made_elsewhere() 
         await world.sleep(10)
         assert [await ready_replicas(world, f"member{n}", "web") for n in (1, 2, 3)] == [-1, -1, 4]
         assert blocked(world) == ("", "")
+
+    play(story, FOUR)
+
+
+def test_what_serves_is_told_while_a_copy_is_purged() -> None:
+    """The copy in member2 is to grow, and is left as it is until the other one is known to be gone."""
+
+    async def story(world: World) -> None:
+        await is_purged_in_member1(world)
+        await world.sleep(120)
+        assert await ready_replicas(world, "member2", "web") == 2
+        binding, template = world.binding(WEB), await world.client.get(DEPLOYMENTS, "web", "default")
+        assert binding is not None
+        told = {item.cluster_name: (item.applied, item.health) for item in binding.status.aggregated_status}
+        assert told == {"member2": (True, "Healthy")}
+        assert template["status"]["readyReplicas"] == 2
+        fully = find_condition(binding.status.conditions, "FullyApplied")
+        assert fully is not None
+        assert fully.status == "False"
+        assert application_row(binding).serving is ServiceLevel.FEWER
 
     play(story, FOUR)
 

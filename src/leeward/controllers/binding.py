@@ -142,7 +142,7 @@ class BindingController:
         blocked = removals_blocked(works, synced.waiting, kept=synced.kept, larger=larger)
         report = SyncedWorks(
             synced.works,
-            {cluster: work for cluster, work in works.items() if cluster in synced.not_rendered},
+            {cluster: work for cluster, work in works.items() if cluster in (*synced.not_rendered, *synced.left)},
             synced.not_rendered,
             {
                 **synced.told,
@@ -178,13 +178,13 @@ class BindingController:
         for cluster in taken:
             self._wait_for(binding, desired[cluster])
         later = min(filter(None, (rendering.look_at, larger.look_at, plan.look_at)), default=None)
-        synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=later, rollout=plan.condition)
+        synced = WrittenWorks(taken, bool(present), rendering.failures, purging | larger.unread, later, plan.condition)
         if synced.stands_still:
             return synced
         has_written = False
         for cluster, manifest in desired.items():
             work = present.get(cluster)
-            if cluster in purging | larger.unread or self._is_leaving(cluster):
+            if cluster in synced.left or self._is_leaving(cluster):
                 continue
             if work is None and (cluster in synced.taken or await self._waits(binding, template, cluster, synced)):
                 continue

@@ -110,7 +110,7 @@ class BindingReports:
         """
         failures = synced.override_failures
         works = {cluster: trusted(work) for cluster, work in {**synced.stale, **synced.works}.items()}
-        items, applied = aggregate(binding, works, failures)
+        items, applied = aggregate(binding, works, {*failures, *synced.stale})
         generation = rendered_generation(binding, synced.works, failures)
         applied = msgspec.structs.replace(applied, observed_generation=generation)
         now = self._plane.clock.now()

@@ -63,6 +63,11 @@ class WrittenWorks:
     taken: dict[str, str]
     has_own: bool
     not_rendered: Mapping[str, OverrideFailure]
+    left: frozenset[str] = frozenset()
+    """The clusters whose Work is left as it is, though it is to be another."""
+    look_at: datetime | None = None
+    """Instant at which there may be more to do, if that can be told."""
+    rollout: Condition | None = None
     works: dict[str, Work] = field(default_factory=dict[str, Work])
     failures: list[WorldError] = field(default_factory=list[WorldError])
     kept: list[str] = field(default_factory=list[str])
@@ -71,9 +76,6 @@ class WrittenWorks:
     """The clusters whose copy is not wanted, and waits to go, with the reason."""
     needs: Mapping[str, int] = field(default_factory=dict[str, int])
     """Replicas that each target is to have, where a copy goes (`core.copies.disruption`)."""
-    look_at: datetime | None = None
-    """Instant at which there may be more to do, if that can be told."""
-    rollout: Condition | None = None
 
     @property
     def stands_still(self) -> bool:
