@@ -38,12 +38,14 @@ SETTLED = 840
 
 @dataclass(frozen=True)
 class App:
-    """`scaled_to`: replicas of each copy, where autoscalers in the members have made more."""
+    """`scaled_to`: replicas of each copy, where autoscalers in the members have made more. `directly`: its purge mode,
+    by which nothing new is made while the old copy may run."""
 
     replicas: int
     cpu: str
     placement: Manifest
     scaled_to: int | None = None
+    directly: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,9 @@ def draw(seed: int) -> Drawn:
         apps[f"app{index}"] = App(replicas, random.choice(("500m", "1")), placement, scaled)
     lost = random.sample(members, random.choice((1, 1, 1, len(members) - 1)))
     cores = {name: random.choice((4, 8, 16)) for name in members}
-    return Drawn(members, cores, apps, tuple(sorted(lost)), random.random() < 0.25)
+    has_quota = random.random() < 0.25
+    apps = {name: replace(app, directly=random.random() < 0.2) for name, app in apps.items()}
+    return Drawn(members, cores, apps, tuple(sorted(lost)), has_quota)
 
 
 def play(drawn: Drawn) -> Served:
@@ -120,7 +124,9 @@ async def _populate(world: World, drawn: Drawn) -> None:
         made["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": app.cpu}}
         if app.scaled_to is not None:
             made["metadata"]["labels"][RETAIN_REPLICAS_LABEL] = "true"
-        await apply(world.client, made, policy(name, app.placement))
+        wanted = policy(name, app.placement)
+        wanted["spec"] |= {"failover": {"cluster": {"purgeMode": "Directly"}}} if app.directly else {}
+        await apply(world.client, made, wanted)
     await world.sleep(60)
     for name, app in drawn.apps.items():
         for member in world.assigned(f"{name}-deployment") if app.scaled_to is not None else ():

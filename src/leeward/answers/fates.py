@@ -15,7 +15,7 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.projection import Projection, project
 from leeward.answers.room_arithmetic import cores_asked, counted_by_grade
-from leeward.answers.service import Service, is_well, services_in
+from leeward.answers.service import Service, is_well, purged_in, services_in
 from leeward.api.work import Binding
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.scheduling import Unplaceable
@@ -164,6 +164,8 @@ def _why_fewer(change: ImaginedChange, then: Binding, found: Projection, service
         for t in then.spec.clusters
         if t.name in change.fails or t.name not in clusters or not is_well(clusters[t.name])
     ]
+    if purged := purged_in(then.spec) & {name for name in clusters if not is_well(clusters[name])}:
+        told.insert(0, f"purge mode Directly: nothing new is made before {', '.join(sorted(purged))} is back")
     if stays:
         brake = ", since the brake holds it" if is_braked(found) else ""
         told.insert(0, f"it stays in {', '.join(stays)}, where nothing serves{brake}")

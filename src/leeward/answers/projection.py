@@ -24,7 +24,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.core.binding_status import status_after
-from leeward.core.cluster_health.brake import Brake, decide_brake, holds
+from leeward.core.cluster_health.brake import Brake, decide_brake, holds, looks_dead
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.eviction.due_evictions import due_evictions
 from leeward.core.placement import Decision, Snapshot, decide
@@ -264,7 +264,9 @@ class _Projecting:
         annotations = {**binding.metadata.annotations, **decision.annotations}
         kept = {name: value for name, value in annotations.items() if value is not None and name != HOME_ANNOTATION}
         spec = msgspec.structs.replace(
-            binding.spec, clusters=decision.clusters, graceful_eviction_tasks=_unfinished(binding, decision)
+            binding.spec,
+            clusters=decision.clusters,
+            graceful_eviction_tasks=_unfinished(binding, decision, self.found.fleet),
         )
         self.found.bindings[key] = msgspec.structs.replace(
             binding,
@@ -276,10 +278,15 @@ class _Projecting:
         self._wake(decision.wake_at if decision.wake_at != now else None, key)
 
 
-def _unfinished(binding: Binding, decision: Decision) -> tuple[GracefulEvictionTask, ...]:
-    """Eviction tasks of before that stay; those that begin are finished at once."""
+def _unfinished(binding: Binding, decision: Decision, fleet: Mapping[str, Cluster]) -> tuple[GracefulEvictionTask, ...]:
+    """Eviction tasks of before that stay; those that begin are finished at once, but for a purge in a lost cluster."""
     before = {task.from_cluster for task in binding.spec.graceful_eviction_tasks}
-    return tuple(task for task in decision.eviction_tasks if task.from_cluster in before)
+    return tuple(
+        task
+        for task in decision.eviction_tasks
+        if task.from_cluster in before
+        or (not task.purge_rules.keeps_copy and task.from_cluster in fleet and looks_dead(fleet[task.from_cluster]))
+    )
 
 
 def _settled(binding: Binding) -> Binding:

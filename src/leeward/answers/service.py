@@ -9,7 +9,7 @@ A cluster with resource models counts as nodes of their grades, any other as one
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -73,7 +73,7 @@ def _service(
     change: ImaginedChange,
     key: BindingName,
     then: Binding,
-    well: Collection[str],
+    well: Set[str],
     waiting: Mapping[str, int],
 ) -> Service:
     before, spec, works = state.bindings[key].spec, then.spec, state.works_of(key)
@@ -82,6 +82,8 @@ def _service(
     after = {target.name: target.replicas if spec.is_divided else each for target in spec.clusters}
     after = {name: max(count, ran.get(name, 0)) for name, count in after.items()}
     had = {target.name: max(target.replicas, ran.get(target.name, 0)) for target in before.clusters}
+    if purged_in(spec) - well:
+        after = {name: min(count, _size_of(works.get(name)) or had.get(name, 0)) for name, count in after.items()}
     if spec.is_divided:
         asked = max(spec.replicas, sum(had.values())) if ran else spec.replicas
     else:
@@ -94,6 +96,11 @@ def _service(
         if name in well
     )
     return Service(asked, min(asked, serves), waiting)
+
+
+def purged_in(spec: ResourceBindingSpec) -> Set[str]:
+    """Clusters whose copies are purged Directly: nothing new is made before these are known to be gone."""
+    return {task.from_cluster for task in spec.graceful_eviction_tasks if not task.purge_rules.keeps_copy}
 
 
 def grown_copies(before: ResourceBindingSpec, works: Mapping[str, Work]) -> dict[str, int]:

@@ -19,7 +19,7 @@ BY_SUM = "That is by the grades of nodes; by the sum of what is free, {} more wo
 def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
     already = f", with {', '.join(told.lost_before)} already down" if told.lost_before else ""
     yield from title(f"{told.control_plane}, as of {full_moment(told.as_of)}{already}; nothing is changed")
-    yield from headline(NEEDS_SOMEBODY if told.wanting or told.braked else GOOD, answer_of(told))
+    yield from headline(NEEDS_SOMEBODY if told.wanting else SOON if told.braked else GOOD, answer_of(told))
     yield from headline(SOON if told.braked else QUIET, brake_sentence(told))
     for unseen in told.unseen:
         yield from headline("?", f"could not be seen: {unseen}")
