@@ -192,6 +192,29 @@ def test_l4_policies_without_end_and_texts_that_grow_harm_only_their_own_templat
     play(story, TWO)
 
 
+@pytest.mark.parametrize("value", ["x" * 300_000, "é<" * 70_000], ids=["plain", "escaped"])
+def test_s14_values_that_no_work_could_tell_of_say_so_and_change_nothing(value: str) -> None:
+    """Annotations of a Work have 256 KiB together, in which each applied overrider is told."""
+
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        await apply(mallory, config_map("mine"), policy("mine", BOTH, "ConfigMap", "v1"), namespace="tenant")
+        await world.sleep(60)
+        long = overriding("long", None, labelsOverrider=marks(1), plaintext=replacing("/data/a", value))
+        await mallory.create(OVERRIDES, long, "tenant")
+        await world.sleep(60)
+        told = failure(world, "mine-configmap")
+        assert "OverridePolicy tenant/long: plaintext: Too long" in told
+        assert "write long values into the template" in told
+        assert (await in_member(world, "mine"))["data"] == {"a": "b"}
+        await mallory.patch(OVERRIDES, "long", overriding("long", None, plaintext=replacing("/data/a", "c")), "tenant")
+        await world.sleep(60)
+        assert failure(world, "mine-configmap") == ""
+        assert (await in_member(world, "mine"))["data"] == {"a": "c"}
+
+    play(story, TWO)
+
+
 def marks(count: int) -> list[Manifest]:
     return [{"operator": "add", "value": {f"mark{number}": "x"}} for number in range(count)]
 
@@ -308,14 +331,14 @@ def test_l4_containers_are_gone_through_once_for_all_overriders_of_a_rule() -> N
     assert 2_000 <= sum(1 for _ in steps) < 2_100, "a pause after each container"
 
 
-WORDS = ["x" * 1_000] * 400
+WORDS = ["x" * 1_000] * 200
 
 
 @pytest.mark.parametrize(
     "overriders",
     [
         {"commandOverrider": [{"containerName": "c", "operator": "add", "value": WORDS}]},
-        {"imageOverrider": [{"component": "Registry", "operator": "replace", "value": "x" * 400_000}]},
+        {"imageOverrider": [{"component": "Registry", "operator": "replace", "value": "x" * 200_000}]},
         {"argsOverrider": [{"containerName": "c", "operator": "add", "value": ["x"]}] * MOST_OVERRIDERS},
     ],
 )

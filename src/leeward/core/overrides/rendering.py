@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Final, TypeVar, cast
 
+from kubeapi.codec import encode, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.json_document import Document
 from kubeapi.meta import Manifest, ReadOnlyManifest
@@ -32,6 +33,8 @@ from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule
 MOST_POLICIES_OF_A_TEMPLATE: Final = 100
 """Most policies of either kind for a template; more would have to be gone through for each cluster, and could make the
 manifest grow without end."""
+MOST_APPLIED_BYTES: Final = 240 * 1024
+"""Most bytes of a Work's annotations that tell of applied overriders: of the 256 KiB of all, a few are of others."""
 
 T = TypeVar("T")
 
@@ -86,7 +89,23 @@ def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overrid
                 _check_identity(before.manifest, document.root)
         except (ValueError, RecursionError) as error:
             return OverrideFailure(rule.policy, str(error))
-    return Overridden(document.root, (*before.applied, *rules))
+    result = Overridden(document.root, (*before.applied, *rules))
+    return _too_long(result) or result
+
+
+def _too_long(result: Overridden) -> OverrideFailure | None:
+    """Failure of overriders whose record no Work could have: it would never be written."""
+    size = sum(len(text.encode()) for text in result.annotations.values())
+    if size <= MOST_APPLIED_BYTES:
+        return None
+    rule = max(result.applied, key=lambda rule: len(rule.applied))
+    fields: Manifest = to_wire(rule.overriders)
+    longest = max(fields, key=lambda field: len(encode(fields[field])))
+    return OverrideFailure(
+        rule.policy,
+        f"{longest}: Too long: the Work would tell of overriders of {size} bytes, and at most {MOST_APPLIED_BYTES} "
+        "fit; write long values into the template",
+    )
 
 
 def too_many(policies: Sized) -> OverrideFailure | None:
