@@ -22,6 +22,8 @@ MAX_VALUES = 100_000
 have some sixty thousand."""
 MAX_LARGE_VALUES = 200_000
 """Values of an object of a large resource, which may have `MAX_BODY_BYTES` (`StoreBounds.large`)."""
+MAX_FIELDS, MAX_LARGE_FIELDS = 50_000, 75_000
+"""Fields of a body of `MAX_VALUES`, and of `MAX_LARGE_VALUES`: each is checked, and has an owner."""
 LEAVING_BYTES = 64 * 1024
 """Bytes that an object may grow by while it is deleted: a deletion must never fail for its size."""
 
@@ -36,9 +38,11 @@ def check_body(body: bytes, *, large: bool = False) -> None:
     """Raises: Refused for JSON that is nested too deeply or has too many values. The rest is left to its parser."""
     if is_too_deep(body):
         raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
-    most = MAX_LARGE_VALUES if large else MAX_VALUES
+    most, fields = (MAX_LARGE_VALUES, MAX_LARGE_FIELDS) if large else (MAX_VALUES, MAX_FIELDS)
     if has_too_many_values(body, most):
         raise bad_request(f"the request body has more than {most} values; put them into several objects")
+    if _has_more(body, b":", fields):
+        raise bad_request(f"the request body has more than {fields} fields; put them into several objects")
 
 
 def check_timeout(query: Mapping[str, str]) -> None:
@@ -87,6 +91,8 @@ def is_too_deep(body: bytes) -> bool:
 
 def has_too_many_values(body: bytes, most: int) -> bool:
     """Tells so by the commas, in time linear in the body; few objects have enough of them to be looked at."""
-    if body.count(b",") < most:
-        return False
-    return _STRINGS.sub(b"", body).count(b",") >= most
+    return _has_more(body, b",", most - 1)
+
+
+def _has_more(body: bytes, sign: bytes, most: int) -> bool:
+    return body.count(sign) > most and _STRINGS.sub(b"", body).count(sign) > most

@@ -30,7 +30,7 @@ from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User
 from kubeserver.http.front import MAX_WATCHES, HttpFront
 from kubeserver.http.heap import HeapTrimming
-from kubeserver.kinds.metadata import MAX_ENTRIES
+from kubeserver.kinds.metadata import ADDED_ENTRIES, MAX_ENTRIES
 from kubeserver.limits import MAX_VALUES
 from kubeserver.webhooks.calling import Address, Uncallable
 from kubeserver.webhooks.https import MAX_ANSWER_BYTES, HttpsWebhooks
@@ -274,8 +274,9 @@ def many(count: int) -> dict[str, Any]:
 @pytest.mark.parametrize("field", ["labels", "annotations", "finalizers", "ownerReferences"])
 def test_metadata_has_so_many_entries_however_they_come(field: str) -> None:
     async def story(world: ApiWorld) -> None:
-        most, more = many(MAX_ENTRIES)[field], many(MAX_ENTRIES + 1)[field]
-        said = f"metadata.{field}: Too many: {MAX_ENTRIES + 1}: must have at most {MAX_ENTRIES} items"
+        most, added = many(MAX_ENTRIES)[field], many(MAX_ENTRIES + ADDED_ENTRIES)[field]
+        more = many(MAX_ENTRIES + ADDED_ENTRIES + 1)[field]
+        said = f"metadata.{field}: Too many: {MAX_ENTRIES + ADDED_ENTRIES + 1}: must have at most {MAX_ENTRIES} items"
         assert (await world.create(CONFIG_MAPS, {"metadata": {"name": "a", field: most}})).code == 201
         assert (await world.create(CONFIG_MAPS, config_map("b"))).code == 201
         for answer in (
@@ -285,6 +286,8 @@ def test_metadata_has_so_many_entries_however_they_come(field: str) -> None:
         ):
             assert answer.code == 422
             assert said in answer.body["message"]
+        assert (await world.create(CONFIG_MAPS, {"metadata": {"name": "c", field: added}})).code == 422
+        assert (await world.patch(f"{CONFIG_MAPS}/b", {"metadata": {field: added}})).code == 200, "of controllers"
 
     tell(story)
 

@@ -31,7 +31,8 @@ def read_body(call: Call, field_validation: str, kind: Kind | None = None) -> Ma
     repeated = () if field_validation == "Ignore" else read(call.request.body)
     warnings = [f'duplicate field "{path}"' for path in repeated]
     try:
-        return _told(kind, decode_object(kind, manifest, field_validation, warnings)).manifest
+        decoded = decode_object(kind, manifest, field_validation, warnings)
+        return _told(kind, decoded, stored=call.request.method == "PUT").manifest
     except UndecodableObject as unfit:
         raise cannot_handle(kind, unfit) from unfit
 
@@ -46,17 +47,17 @@ def fit_patched(
     _check_patched_type(kind, manifest)
     try:
         warnings = patch.warnings if patch is not None else ()
-        return _told(kind, decode_object(kind, manifest, field_validation, warnings, known))
+        return _told(kind, decode_object(kind, manifest, field_validation, warnings, known), stored=True)
     except UndecodableObject as unfit:
         raise (patch.unfit(unfit) if patch is not None else unfit_patch(str(unfit))) from unfit
 
 
-def _told(kind: Kind, decoded: Decoded) -> Decoded:
+def _told(kind: Kind, decoded: Decoded, *, stored: bool) -> Decoded:
     """Decoded body with each owner once; the client is told what was not understood, whatever becomes of the request.
 
     Raises: Refused for metadata that is too much.
     """
-    if problems := size_problems(decoded.manifest):
+    if problems := size_problems(decoded.manifest, stored=stored):
         name = str(metadata_of(decoded.manifest).get("name", ""))
         raise errors.invalid(kind.group, kind.kind, name, problems)
     for text in (*decoded.warnings, *drop_repeated_owners(decoded.manifest)):

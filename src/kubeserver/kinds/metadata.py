@@ -15,6 +15,8 @@ from kubeserver.values import entries, section, texts
 MAX_ANNOTATION_BYTES = 256 * 1024
 MAX_ENTRIES = 5_000
 """Most labels, annotations, finalizers or owners: each is looked at many times with every write (ours)."""
+ADDED_ENTRIES = 50
+"""Entries beyond these that an object may have once it is stored: admission and controllers add their own."""
 _BOUNDED = ("labels", "annotations", "finalizers", "ownerReferences")
 _IMMUTABLE_FIELDS = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
@@ -70,15 +72,16 @@ def _asked_on_update(kind: Kind) -> int:
     return 3 if kind.custom else _CHECKS_ON_UPDATE.get((kind.group, kind.plural), _CHECKS_USUALLY)
 
 
-def size_problems(manifest: ReadOnlyManifest) -> list[Problem]:
-    """Problems of what is too much to be looked at one by one; to be looked at one by one; to be asked before anything
-    else is."""
+def size_problems(manifest: ReadOnlyManifest, *, stored: bool = False) -> list[Problem]:
+    """Problems of what is too much to be looked at one by one; to be asked before anything else is. `stored`: the
+    object is there already."""
+    most = MAX_ENTRIES + (ADDED_ENTRIES if stored else 0)
     metadata: Mapping[str, Any] = manifest["metadata"]
     sizes = {field: len(metadata.get(field) or ()) for field in _BOUNDED}
     return [
         Problem(f"metadata.{field}", "FieldValueTooMany", f"Too many: {size}: must have at most {MAX_ENTRIES} items")
         for field, size in sizes.items()
-        if size > MAX_ENTRIES
+        if size > most
     ]
 
 
