@@ -31,8 +31,15 @@ from leeward.api.resource import (
     WORKLOAD_REBALANCERS,
     WORKS,
 )
-from leeward.api.rules.bindings import binding_problems
-from leeward.api.rules.bounds import policy_bounds_problems, rebalancer_bounds_problems
+from leeward.api.rules.bindings import binding_problems, work_problems
+from leeward.api.rules.bounds import (
+    binding_bounds_problems,
+    cluster_bounds_problems,
+    policy_bounds_problems,
+    rebalancer_bounds_problems,
+    taint_policy_bounds_problems,
+    webhooks_bounds_problems,
+)
 from leeward.api.rules.clusters import cluster_problems, taint_policy_problems
 from leeward.api.rules.interpreters import webhook_configuration_problems
 from leeward.api.rules.overrides import override_policy_problems
@@ -49,10 +56,10 @@ def validate(
     """The problems of `manifest`; `old` is what an update replaces. Other kinds than Karmada's have none."""
     group = str(manifest.get("apiVersion", "")).partition("/")[0]
     kind = str(manifest.get("kind", ""))
-    if (group, kind) == ("policy.karmada.io", "ClusterTaintPolicy"):
-        return list(taint_policy_problems(Node("", manifest), allow_no_execute_taint_policy))
     if problems := validate_bounds(manifest, old):
         return problems
+    if (group, kind) == ("policy.karmada.io", "ClusterTaintPolicy"):
+        return list(taint_policy_problems(Node("", manifest), allow_no_execute_taint_policy))
     rules = _RULES.get((group, kind))
     return list(rules(Node("", manifest), None if old is None else Node("", old))) if rules else []
 
@@ -144,7 +151,12 @@ _BOUNDS: dict[tuple[str, str], _Rules] = {
     ("policy.karmada.io", "ClusterPropagationPolicy"): policy_bounds_problems,
     ("policy.karmada.io", "OverridePolicy"): policy_bounds_problems,
     ("policy.karmada.io", "ClusterOverridePolicy"): policy_bounds_problems,
+    ("policy.karmada.io", "ClusterTaintPolicy"): taint_policy_bounds_problems,
     ("apps.karmada.io", "WorkloadRebalancer"): rebalancer_bounds_problems,
+    ("work.karmada.io", "ResourceBinding"): binding_bounds_problems,
+    ("work.karmada.io", "ClusterResourceBinding"): binding_bounds_problems,
+    ("cluster.karmada.io", "Cluster"): cluster_bounds_problems,
+    ("config.karmada.io", "ResourceInterpreterWebhookConfiguration"): webhooks_bounds_problems,
 }
 
 _RULES: dict[tuple[str, str], _Rules] = {
@@ -160,6 +172,7 @@ _RULES: dict[tuple[str, str], _Rules] = {
     ("policy.karmada.io", "FederatedResourceQuota"): lambda new, old: quota_problems(new),
     ("work.karmada.io", "ResourceBinding"): binding_problems,
     ("work.karmada.io", "ClusterResourceBinding"): binding_problems,
+    ("work.karmada.io", "Work"): lambda new, old: work_problems(new),
     ("config.karmada.io", "ResourceInterpreterWebhookConfiguration"): lambda new, old: webhook_configuration_problems(
         new
     ),

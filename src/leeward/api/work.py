@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from kubeapi.meta import Int32, Int64, Manifest, Object
+from kubeapi.meta import Int32, Int64, Manifest, Object, ReadOnlyManifest
 from kubeapi.quantity import Quantity
 from leeward.api.core import NodeSelector, Toleration
 from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
@@ -216,6 +216,14 @@ class WorkloadTemplate(Object, frozen=True):
     manifests: tuple[Manifest, ...] = ()
 
 
+def is_of_an_object(manifest: ReadOnlyManifest) -> bool:
+    """Tells whether a manifest says which object it is of."""
+    metadata: Any = manifest.get("metadata")
+    name = cast(Manifest, metadata).get("name") if isinstance(metadata, dict) else None
+    told: tuple[Any, ...] = (manifest.get("apiVersion"), manifest.get("kind"), name)
+    return all(isinstance(each, str) and each for each in told)
+
+
 class WorkSpec(Object, frozen=True):
     workload: WorkloadTemplate = WorkloadTemplate()
     suspend_dispatching: bool | None = None
@@ -256,6 +264,11 @@ class Work(TypedObject, frozen=True):
 
     def with_workload(self, workload: WorkloadTemplate) -> "Work":
         return msgspec.structs.replace(self, spec=msgspec.structs.replace(self.spec, workload=workload))
+
+    @property
+    def objects(self) -> tuple[Manifest, ...]:
+        """Manifests that say which object is to be in the cluster. Admission refuses others, where it was asked."""
+        return tuple(each for each in self.spec.workload.manifests if is_of_an_object(each))
 
     def without_manifests(self) -> "Work":
         """The Work without what the member is to have; its generation says whether that is the same."""

@@ -32,7 +32,7 @@ class BlockedRemovals:
         """The removal is not at its end yet. Raises: WorldError."""
         if not self._lasts(work):
             return
-        found = [await self._observed(manifest) for manifest in work.spec.workload.manifests]
+        found = [await self._observed(manifest) for manifest in work.objects]
         blocked = removal_blocked([observed for observed in found if observed is not None])
         if blocked is not None:
             self._post(work, blocked)

@@ -22,7 +22,7 @@ from kubeapi.diff import is_equal
 from leeward.api.meta import Condition, set_condition
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
 from leeward.api.resource import WORKS
-from leeward.api.work import Work, WorkStatus
+from leeward.api.work import Work, WorkStatus, is_of_an_object
 from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
@@ -133,10 +133,10 @@ class ExecutionController:
 
     async def _apply_all(self, work: Work) -> datetime | None:
         started = self._plane.clock.monotonic()
-        problems: list[str] = []
+        problems = _unnamed(work)
         held: list[str] = []
         undone: list[WriteUndone] = []
-        for manifest in work.spec.workload.manifests:
+        for manifest in work.objects:
             try:
                 await self._objects.apply(work, manifest)
             except Conflict:
@@ -267,6 +267,13 @@ class ExecutionController:
         status_change = StatusChange[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, status_change, within=within)
+
+
+def _unnamed(work: Work) -> list[str]:
+    """Problems of manifests that do not say which object they are of."""
+    manifests = enumerate(work.spec.workload.manifests)
+    found = [f"spec.workload.manifests[{place}]" for place, each in manifests if not is_of_an_object(each)]
+    return [f"{field}: set apiVersion, kind and metadata.name" for field in found]
 
 
 class ApplyFailed(WorldError):

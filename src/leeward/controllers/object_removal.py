@@ -87,15 +87,13 @@ class ObjectRemoval:
         Under another uid somebody in the member has made it, and keeps something there. An order that was `found`, by a
         control plane that was restored, is about no object that came later.
         """
-        manifests = work.spec.workload.manifests
         remove = partial(self._remove_served, work, ended=ended, found=found)
-        return any([await self._on_served(manifest, remove) for manifest in manifests])
+        return any([await self._on_served(manifest, remove) for manifest in work.objects])
 
     async def release(self, work: Work) -> bool:
         """Takes the marks of ownership off what the Work leaves in the member. Returns whether any of it may still have
         them. Raises: WorldError. Holds: S6."""
-        manifests = work.spec.workload.manifests
-        return any([await self._on_served(manifest, partial(self._release_served, work)) for manifest in manifests])
+        return any([await self._on_served(each, partial(self._release_served, work)) for each in work.objects])
 
     async def _on_served(self, manifest: Manifest, act: Callable[[Manifest], Awaitable[bool]]) -> bool:
         """Does with one object, in a version that the member serves, as asked. Returns whether there is more to do."""

@@ -16,7 +16,7 @@ from leeward.core.copies.availability import wanted_by_itself
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
-from leeward.core.eviction.tasks import is_ended_by_a_person
+from leeward.core.eviction.tasks import ended_by_a_person
 from leeward.core.eviction.withdrawal import would_be_considered
 from leeward.core.execution.removal import NOT_REPLACED, goes_at_once, settles_at, why_removal_waits
 from leeward.core.execution.removal_conditions import STILL_USED
@@ -119,7 +119,7 @@ class RemovalHolds:
         """
         if not self.enabled or is_of_deleted_template(present[cluster], binding):
             return "", None
-        if is_ended_by_a_person(binding.spec, cluster) or present[cluster].is_ended_by_a_person:
+        if cluster in ended_by_a_person(binding.spec) or present[cluster].is_ended_by_a_person:
             return "", None
         if is_wanted or (is_purged and self._is_purge_due(binding, cluster, present[cluster])):
             return NOT_REPLACED if is_wanted else "", None

@@ -9,7 +9,7 @@ from leeward.api.work import Binding, Work
 from leeward.client import WorldError
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
-from leeward.core.eviction.tasks import is_ended_by_a_person
+from leeward.core.eviction.tasks import ended_by_a_person
 from leeward.core.eviction.volumes import keeps_owned
 from leeward.core.execution.removal import NOT_REPLACED, purged_now
 from leeward.core.execution.removal_conditions import leaving
@@ -47,7 +47,7 @@ class UnwantedWorks:
             if is_kept and not is_going:
                 synced.kept.append(cluster)
                 continue
-            claims = keeps and cluster not in purged and not is_ended_by_a_person(binding.spec, cluster)
+            claims = keeps and cluster not in purged and cluster not in ended_by_a_person(binding.spec)
             why, look_at = NOT_REPLACED, None
             if not is_kept:
                 why, look_at = self._holds.why_it_waits(

@@ -25,7 +25,7 @@ from kubeapi.resource import Resource
 from leeward.api.meta import Condition, find_condition, is_same_state, remove_condition, set_condition
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
-from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
+from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus, is_of_an_object
 from leeward.client import NotFound, NotServed
 from leeward.controllers.owned_claims import OwnedClaims
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
@@ -92,6 +92,9 @@ class WorkStatusController:
         kept_bytes = 0
         carried, there = True, False
         for ordinal, manifest in enumerate(work.spec.workload.manifests):
+            if not is_of_an_object(manifest):
+                carried = False
+                continue
             resource = await self._resource(manifest)
             observed = await self._observed(work, resource, manifest, anew) if resource is not None else None
             there = there or observed is not None or resource is None

@@ -85,7 +85,7 @@ class MemberWorks:
 
         def reinterpreted(concerned: Concerned) -> None:
             for work in self._works.list(self.space):
-                if any(concerned(each["apiVersion"], each["kind"]) for each in work.spec.workload.manifests):
+                if any(concerned(each["apiVersion"], each["kind"]) for each in work.objects):
                     add(work.name, False)
 
         self._member.supervisor.on_close(self._plane.interpreter_changes.subscribe(asked, reinterpreted))

@@ -63,7 +63,7 @@ class OwnerIndex:
         if self._followed and all(informer.synced for informer in self._followed.values()):
             return
         work = self._find_resting(name)
-        for manifest in work.spec.workload.manifests if work is not None else ():
+        for manifest in work.objects if work is not None else ():
             with suppress(WorldError):
                 resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
                 await self._wait_synced(resource.group_resource, self.follow(resource))

@@ -1,4 +1,4 @@
-"""Rules of ResourceBinding and ClusterResourceBinding, without the enforcement of quotas.
+"""Rules of ResourceBinding, ClusterResourceBinding and Work, without the enforcement of quotas.
 
 Karmada: pkg/webhook/resourcebinding.
 """
@@ -27,6 +27,14 @@ def binding_problems(binding: Node, old: Node | None) -> Problems:
         elif name.text in seen:
             yield name.invalid("must differ from the names of the other components")
         seen.add(name.text)
+
+
+def work_problems(work: Node) -> Problems:
+    """Problems of manifests that do not say which object is to be in the cluster."""
+    for manifest in work["spec"]["workload"]["manifests"].items():
+        for field in (manifest["apiVersion"], manifest["kind"], manifest["metadata"]["name"]):
+            if not field.text:
+                yield field.required("say which object is to be in the cluster")
 
 
 def _dependencies_problems(annotation: Node) -> Problems:

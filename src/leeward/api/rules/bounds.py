@@ -22,6 +22,18 @@ MOST_SELECTORS = 1_000
 MOST_POLICY_BYTES = 512 * 1024
 MOST_WORKLOADS = 2_000
 """Most workloads of a WorkloadRebalancer, whose status names each again."""
+MOST_CLUSTERS = 5_000
+"""Most clusters that one binding names, as its own, as those of dependents or as those that it leaves: each has a
+Work."""
+MOST_REFERENCES = 20_000
+"""Most entries of these lists together: they may name a cluster several times."""
+MOST_TAINTS = 2_000
+"""Most taints of a Cluster; policies may have brought each of them."""
+MOST_POLICY_TAINTS = 100
+_OWN_TAINTS = "cluster.karmada.io/"
+MOST_WEBHOOKS, MOST_WEBHOOK_RULES = 100, 1_000
+"""Most webhooks of one configuration, and most rules of all of these: each object is held against each rule."""
+MOST_NAME_LETTERS = 253
 MOST_POLICIES = 5_000
 """Most policies of one kind in one namespace; asked where a policy is created, with the number of those that are
 there."""
@@ -141,6 +153,67 @@ def rebalancer_bounds_problems(rebalancer: Node, old: Node | None) -> Problems:
         _count_problems(spec["workloads"], old_spec["workloads"], MOST_WORKLOADS, _SEVERAL),
         _size_problems(spec, old_spec, _SEVERAL),
     )
+
+
+def cluster_bounds_problems(cluster: Node, old: Node | None) -> Problems:
+    """Problems of a Cluster, and of an update that brings more taints than were stored. Those of its condition do not
+    count: an outage must always be written."""
+    taints, before = cluster["spec"]["taints"], 0 if old is None else _users_taints(old["spec"]["taints"])
+    if (count := _users_taints(taints)) > max(MOST_TAINTS, before):
+        yield taints.too_many(count, f"must have at most {MOST_TAINTS} items; join some of them")
+
+
+def _users_taints(taints: Node) -> int:
+    return sum(not taint["key"].text.startswith(_OWN_TAINTS) for taint in taints.items())
+
+
+def taint_policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
+    stored = Node("", None) if old is None else old
+    yield from _count_problems(policy["spec"]["taints"], stored["spec"]["taints"], MOST_POLICY_TAINTS, _SEVERAL)
+
+
+def webhooks_bounds_problems(configuration: Node, old: Node | None) -> Problems:
+    """Problems of a configuration of interpreter webhooks, and of an update that makes the stored one no smaller."""
+    hooks, stored = configuration["webhooks"], Node("", None) if old is None else old["webhooks"]
+    yield from _count_problems(hooks, stored, MOST_WEBHOOKS, "make several configurations")
+    rules = _rules_of_webhooks(hooks)
+    if rules > max(MOST_WEBHOOK_RULES, _rules_of_webhooks(stored)):
+        yield hooks.too_many(
+            rules, f"they may have {MOST_WEBHOOK_RULES} rules together; name several kinds in one rule"
+        )
+
+
+def _rules_of_webhooks(hooks: Node) -> int:
+    return sum(len(hook["rules"].list) for hook in hooks.items())
+
+
+def binding_bounds_problems(binding: Node, old: Node | None) -> Problems:
+    """Problems of a binding that asks for too many Works, and for more than the stored one, or whose template has no
+    name that an object may have."""
+    spec, stored = binding["spec"], Node("", None) if old is None else old["spec"]
+    for field in ("apiVersion", "kind", "namespace", "name", "uid", "resourceVersion"):
+        text = spec["resource"][field]
+        if len(text.text) > MOST_NAME_LETTERS and text.value != stored["resource"][field].value:
+            yield text.too_long(f"may not be more than {MOST_NAME_LETTERS} characters, as names in Kubernetes")
+    fields = ("clusters", "requiredBy", "gracefulEvictionTasks")
+    if all(is_equal(spec[field].value, stored[field].value) for field in fields):
+        return
+    named, before = _clusters_named_by(spec), _clusters_named_by(stored)
+    if sum(named.values()) > MOST_REFERENCES and sum(named.values()) >= sum(before.values()):
+        yield spec.too_many(
+            sum(named.values()), f"clusters, requiredBy and gracefulEvictionTasks may name {MOST_REFERENCES} together"
+        )
+    elif len(named) > MOST_CLUSTERS and len(named) >= len(before):
+        yield spec.too_many(
+            len(named), f"clusters, requiredBy and gracefulEvictionTasks may name {MOST_CLUSTERS} clusters"
+        )
+
+
+def _clusters_named_by(spec: Node) -> Counter[str]:
+    """Names of clusters that a binding has or is to have Works in, with how often it names each."""
+    lists = [spec["clusters"], *(each["clusters"] for each in spec["requiredBy"].items())]
+    named = Counter(target["name"].text for clusters in lists for target in clusters.items())
+    return named + Counter(task["fromCluster"].text for task in spec["gracefulEvictionTasks"].items())
 
 
 def _first_of(*checks: Problems) -> Problems:

@@ -93,8 +93,9 @@ def _range_problems(models: Node) -> Problems:
 def taint_policy_problems(policy: Node, allow_no_execute: bool) -> Problems:
     taints = list(policy["spec"]["taints"].items())
     identities = [(taint["key"].text, taint["effect"].text) for taint in taints]
+    last = {identity: index for index, identity in enumerate(identities)}
     for index, taint in enumerate(taints):
-        if identities[index] in identities[index + 1 :]:
+        if last[identities[index]] != index:
             yield taint.duplicate("taints must be unique by key and effect; remove one")
         if taint["effect"].text == "NoExecute" and not allow_no_execute:
             yield taint.forbidden(

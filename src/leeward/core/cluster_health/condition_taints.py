@@ -174,10 +174,8 @@ def _carried_over(cluster: Cluster, key: str, stamp: datetime) -> Taint | None:
 def _in_place(cluster: Cluster, others: tuple[Taint, ...], ours: tuple[Taint, ...]) -> tuple[Taint, ...]:
     """Taints that are there already keep their place, new ones come last."""
     new = {key_of(taint): taint for taint in ours}
-    wanted = frozenset(new)
-    kept = tuple(
-        new.pop(key_of(taint), taint) for taint in cluster.spec.taints if key_of(taint) in wanted or taint in others
-    )
+    wanted = {*new, *map(key_of, others)}
+    kept = tuple(new.pop(key_of(taint), taint) for taint in cluster.spec.taints if key_of(taint) in wanted)
     return (*kept, *new.values())
 
 

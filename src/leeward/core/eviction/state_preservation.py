@@ -9,6 +9,7 @@ is carried forward from the failover that brought the application to this cluste
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -59,8 +60,8 @@ def carried_state(binding: Binding, cluster: str) -> Mapping[str, str]:
 def state_to_inject(binding: Binding, cluster: str) -> Mapping[str, str]:
     """State that the last failover has preserved, for the one cluster that the application has moved to."""
     spec = binding.spec
-    needed = {target.name for group in (spec, *spec.required_by) for target in group.clusters}
-    if needed != {cluster}:
+    needed = (target.name for group in chain((spec,), spec.required_by) for target in group.clusters)
+    if next(needed, "") != cluster or any(name != cluster for name in needed):
         return {}
     brought = [task for task in spec.graceful_eviction_tasks[-1:] if _brings(task, cluster)]
     return brought[0].preserved_label_state if brought else _kept_state(binding, cluster)

@@ -39,13 +39,11 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
     )
 
 
-def is_ended_by_a_person(spec: ResourceBindingSpec, cluster: str) -> bool:
-    """Tells whether a person has ended the eviction of the copy in the cluster (`suppressDeletion: false`), which goes,
-    whatever replaces it."""
-    is_target = any(target.name == cluster for target in spec.clusters)
-    return not is_target and any(
-        task.from_cluster == cluster and task.suppress_deletion is False for task in spec.graceful_eviction_tasks
-    )
+def ended_by_a_person(spec: ResourceBindingSpec) -> frozenset[str]:
+    """Clusters of which a person has ended the eviction (`suppressDeletion: false`): the copy goes, whatever replaces
+    it."""
+    ended = frozenset(task.from_cluster for task in spec.graceful_eviction_tasks if task.suppress_deletion is False)
+    return ended.difference(target.name for target in spec.clusters)
 
 
 def own_task(cluster: str, reason: TaskReason, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:

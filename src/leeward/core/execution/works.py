@@ -37,7 +37,7 @@ from leeward.api.names import (
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.eviction.state_preservation import state_to_inject
-from leeward.core.eviction.tasks import is_ended_by_a_person
+from leeward.core.eviction.tasks import ended_by_a_person
 from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.given_ports import as_asked, without_unasked
 from leeward.core.execution.ownership import stamp, template_uids
@@ -201,8 +201,8 @@ def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
 
 def wanted_replicas(spec: ResourceBindingSpec) -> dict[str, int]:
     """The clusters that need a Work by now: not those whose eviction a person has ended."""
-    needed, found = needed_by_others(spec), replicas_by_cluster(spec)
-    return {name: n for name, n in found.items() if name in needed or not is_ended_by_a_person(spec, name)}
+    unneeded = ended_by_a_person(spec) - needed_by_others(spec)
+    return {name: n for name, n in replicas_by_cluster(spec).items() if name not in unneeded}
 
 
 def _replicas_being_left(spec: ResourceBindingSpec, task: GracefulEvictionTask) -> int:

@@ -3,8 +3,9 @@
 A rule names operations and kinds as those of a webhook do: `*` is all of them.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
+from kubeapi.codec import encode
 from leeward.api.interpreter_config import (
     ResourceInterpreterCustomization,
     ResourceInterpreterWebhook,
@@ -37,9 +38,9 @@ def changed_by_webhooks(
     old: ResourceInterpreterWebhookConfiguration | None, new: ResourceInterpreterWebhookConfiguration | None
 ) -> Rules:
     """The rules of all webhooks of a configuration that were added, changed, taken away or put into another order."""
-    before, after = (each.webhooks if each is not None else () for each in (old, new))
+    before, after = ({encode(hook): hook for hook in each.webhooks} if each is not None else {} for each in (old, new))
     if [each for each in before if each in after] != [each for each in after if each in before]:
-        return _all_rules((*before, *after))
+        return _all_rules((*before.values(), *after.values()))
     return _all_rules((*_without(before, after), *_without(after, before)))
 
 
@@ -55,9 +56,9 @@ def _rules(customization: ResourceInterpreterCustomization, operations: tuple[Op
 
 
 def _without(
-    hooks: Iterable[ResourceInterpreterWebhook], others: Collection[ResourceInterpreterWebhook]
+    hooks: Mapping[bytes, ResourceInterpreterWebhook], others: Collection[bytes]
 ) -> list[ResourceInterpreterWebhook]:
-    return [each for each in hooks if each not in others]
+    return [hook for text, hook in hooks.items() if text not in others]
 
 
 def _all_rules(hooks: Iterable[ResourceInterpreterWebhook]) -> Rules:
