@@ -84,6 +84,7 @@ ELEMENTS: Final[Mapping[str, Callable[[int], Any]]] = {
         "targetCluster": {"clusterNames": [f"member{n}"]},
         "overriders": {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]},
     },
+    r"\.resourceModels\[\]": lambda n: {"grade": n, "ranges": [{"name": "cpu", "min": str(n), "max": str(n + 1)}]},
     r"\.taints\[\]": lambda n: {"key": f"k{n}", "effect": "NoSchedule"},
     r"\.status\.conditions\[\]": lambda n: {
         "type": f"T{n}",
@@ -139,6 +140,8 @@ def with_field(kind: Resource[Any], path: str, size: int, name: str = "large") -
     """Object whose field has so many elements, or letters."""
     schema, manifest = _schema_of(kind), copy_manifest(BASES[kind])
     _make_room(manifest, path)
+    if "customizations" in manifest.get("spec", {}):
+        manifest["spec"]["target"]["kind"] = f"Widget{name}"
     root: Any = {"": {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, **manifest}}
     holder: Any = root
     key: Any = ""
@@ -256,7 +259,8 @@ def _grown(schema: Manifest, path: str, size: int) -> Any:
     if "anyOf" in schema:
         return "1" * size
     if _FREE in schema:
-        return {f"k{number}": "v" for number in range(size)}
+        made: Manifest = {**_CONFIG_MAP} if path.endswith(".manifests[]") else {}
+        return {**made, **{f"k{number}": "v" for number in range(size)}}
     return _text(path, size, "x" * size)
 
 

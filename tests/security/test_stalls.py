@@ -20,7 +20,15 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, OUTAGES, PROPAGATION_POLICIES, WORKLOAD_REBALANCERS
+from leeward.api.resource import (
+    CLUSTER_TAINT_POLICIES,
+    FEDERATED_RESOURCE_QUOTAS,
+    OUTAGES,
+    OVERRIDE_POLICIES,
+    PROPAGATION_POLICIES,
+    RESOURCE_BINDINGS,
+    WORKLOAD_REBALANCERS,
+)
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.api.validation import type_problem
 from leeward.client import AlreadyExists, Invalid, NotFound, WorldError
@@ -36,11 +44,22 @@ TWO = ("member1", "member2")
 MOST_BYTES = 3_000_000
 MOST_VALUES = 99_000
 """Bounds of a body that the API server reads at all."""
-TOLD_COUNT = re.compile(r"at most (\d+) (?:items|affinities|overriders|terms)|may have at most (\d+)")
+TOLD_COUNT = re.compile(
+    r"at most (\d+) (?:items|affinities|overriders|terms)|may (?:have at most|have|name) (\d+)(?! bytes)"
+)
 TOLD_BYTES = re.compile(r"(?:more than|at most) (\d+) (?:bytes|characters)")
+TOLD_AMOUNT = re.compile(r"more than (\d+) (fields|values)")
 TOLD_STORED = re.compile(r"would be (\d+) bytes")
 KINDS = [each.resource for each in CUSTOM_KINDS]
-PLAYED = (WORKLOAD_REBALANCERS, OUTAGES, FEDERATED_RESOURCE_QUOTAS)
+PLAYED = (
+    PROPAGATION_POLICIES,
+    RESOURCE_BINDINGS,
+    OVERRIDE_POLICIES,
+    CLUSTER_TAINT_POLICIES,
+    FEDERATED_RESOURCE_QUOTAS,
+    OUTAGES,
+    WORKLOAD_REBALANCERS,
+)
 """Kinds that are played; the objects of the others are made, and not written."""
 CONFIGURED = PROPAGATION_POLICIES
 """Kind with which metadata are played."""
@@ -101,8 +120,7 @@ class Attack:
                 await (self._write_status if path.startswith(".status") else self._create)(manifest)
             except WorldError as error:
                 self.refused[path] = str(error)[:300]
-                size = _smaller(size, len(encode(manifest)), str(error))
-                self._pieces.pass_over()
+                size = _smaller(size, encode(manifest), str(error))
             else:
                 self.refused.pop(path, None)
                 break
@@ -143,13 +161,16 @@ class Attack:
         await self._world.sleep(20)
 
 
-def _smaller(size: int, length: int, said: str) -> int:
+def _smaller(size: int, body: bytes, said: str) -> int:
     """The next size to try, by what a refusal says of its bound."""
     if told := TOLD_COUNT.search(said):
         bound = int(told[1] or told[2])
     elif told := TOLD_BYTES.search(said):
         stored = TOLD_STORED.search(said)
-        bound = int(size * 0.97 * int(told[1]) / (int(stored[1]) if stored else length))
+        bound = int(size * 0.97 * int(told[1]) / (int(stored[1]) if stored else len(body)))
+    elif told := TOLD_AMOUNT.search(said):
+        found = body.count(b":" if told[2] == "fields" else b",")
+        bound = int(size * 0.97 * int(told[1]) / found) if found > int(told[1]) else size // 2
     else:
         bound = size // 8
     return bound if bound < size else size // 8
