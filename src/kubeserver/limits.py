@@ -22,8 +22,8 @@ MAX_VALUES = 100_000
 have some sixty thousand."""
 MAX_LARGE_VALUES = 200_000
 """Values of an object of a large resource, which may have `MAX_BODY_BYTES` (`StoreBounds.large`)."""
-MAX_FIELDS, MAX_LARGE_FIELDS = 50_000, 75_000
-"""Fields of a body of `MAX_VALUES`, and of `MAX_LARGE_VALUES`: each is checked, and has an owner."""
+MAX_FIELDS = 60_000
+"""Fields of a body of `MAX_VALUES`: each is checked, and has an owner. A body of a large resource has no such bound."""
 LEAVING_BYTES = 64 * 1024
 """Bytes that an object may grow by while it is deleted: a deletion must never fail for its size."""
 
@@ -38,7 +38,7 @@ def check_body(body: bytes, *, large: bool = False) -> None:
     """Raises: Refused for JSON that is nested too deeply or has too many values. The rest is left to its parser."""
     if is_too_deep(body):
         raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
-    most, fields = (MAX_LARGE_VALUES, MAX_LARGE_FIELDS) if large else (MAX_VALUES, MAX_FIELDS)
+    most, fields = (MAX_LARGE_VALUES, MAX_LARGE_VALUES) if large else (MAX_VALUES, MAX_FIELDS)
     if has_too_many_values(body, most):
         raise bad_request(f"the request body has more than {most} values; put them into several objects")
     if _has_more(body, b":", fields):
