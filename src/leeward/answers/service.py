@@ -162,16 +162,17 @@ class _Room:
 
 
 def _waiting(
-    state: FleetState, change: ImaginedChange, found: Projection, well: Collection[str]
+    state: FleetState, change: ImaginedChange, found: Projection, well: Set[str]
 ) -> dict[BindingName, dict[str, int]]:
     """Replicas that wait for a node, by application and cluster: who comes last waits.
 
-    What leaves a cluster makes room before anything comes.
+    A copy that leaves a cluster makes room before anything comes. Nothing comes beside a copy that is purged.
     """
     there = {key_of_binding(binding): spec for binding, spec in state.coming}
     by_cluster: dict[str, list[_Arrival]] = defaultdict(list)
     for each in _arrivals(state, change, found, there):
-        if each.cluster in well:
+        is_made = each.more <= 0 or not purged_in(found.worst.bindings[each.key].spec) - well
+        if each.cluster in well and is_made:
             by_cluster[each.cluster].append(each)
     waiting: dict[BindingName, dict[str, int]] = defaultdict(dict)
     for name, changes in by_cluster.items():
