@@ -58,7 +58,7 @@ stages:
   healthyFor: 2m
 progressDeadline: 10m
 """
-GOOD, BAD, MENDED = "nginx:2", "nginx:broken", "nginx:3"
+OLD, GOOD, BAD, MENDED = "nginx:1", "nginx:2", "nginx:broken", "nginx:3"
 
 
 def staged(placement: Manifest, stages: str = STAGES) -> Manifest:
@@ -74,6 +74,24 @@ async def web_runs(world: World, stages: str = STAGES, weights: Mapping[str, int
     await world.until(lambda: reason(world) == "Complete", 60)
     await world.sleep(60)
     assert await images(world) == dict.fromkeys(weights, "nginx:1")
+
+
+async def begun(world: World, image: str, stages: str = STAGES, each: int = 2) -> None:
+    """A change of the application has been in the first stage for a minute."""
+    await web_runs(world, stages, each=each)
+    await change(world, image)
+    await world.sleep(60)
+    assert await images(world) == {"member1": image, "member2": OLD, "member3": OLD}
+
+
+async def two_of_three(world: World) -> tuple[str, str, str]:
+    """The application runs in two clusters, of which the first is the canary; and the spare one."""
+    await apply(world.client, deployment("web", 2, OLD), staged(TWO_OF_THREE, ANY_CANARY))
+    await world.until(lambda: reason(world) == "Complete", 60)
+    await world.sleep(60)
+    first, second = sorted(world.assigned(WEB))
+    (spare,) = MEMBERS.keys() - {first, second}
+    return first, second, spare
 
 
 def rollout(world: World) -> Condition | None:
@@ -126,10 +144,7 @@ def told(story: Callable[[World], Awaitable[None]], members: Mapping[str, Mode] 
 
 def test_a_good_change_goes_from_stage_to_stage() -> None:
     async def story(world: World) -> None:
-        await web_runs(world)
-        await change(world, GOOD)
-        await world.sleep(60)
-        assert await images(world) == {"member1": GOOD, "member2": "nginx:1", "member3": "nginx:1"}
+        await begun(world, GOOD)
         assert reason(world) == "Progressing"
         await world.sleep(200)
         assert await images(world) == {"member1": GOOD, "member2": "nginx:1", "member3": "nginx:1"}
@@ -146,9 +161,8 @@ def test_a_bad_change_stops_in_the_first_stage_and_the_others_serve(each: int) -
     """A Deployment of one replica is healthy all the time: the old one serves as long as the new one does not."""
 
     async def story(world: World) -> None:
-        await web_runs(world, each=each)
-        await change(world, BAD)
-        await world.sleep(300)
+        await begun(world, BAD, each=each)
+        await world.sleep(240)
         assert reason(world) == "Progressing"
         await world.until(lambda: reason(world) == "Failed", 600)
         await world.sleep(1_200)
@@ -169,7 +183,6 @@ def test_a_bad_change_stops_in_the_first_stage_and_the_others_serve(each: int) -
 
 
 ROLLING_BACK = STAGES + "onFailure: Rollback\n"
-OLD = "nginx:1"
 
 
 def test_a_failed_change_goes_back_where_the_policy_asks_for_it() -> None:
@@ -202,11 +215,7 @@ def test_an_outage_in_the_middle_stops_the_change_and_fails_over_to_what_is_prov
     """The replacement serves with the proven revision before it gets the change."""
 
     async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2, OLD), staged(TWO_OF_THREE, ANY_CANARY))
-        await world.until(lambda: reason(world) == "Complete", 60)
-        await world.sleep(60)
-        first, second = sorted(world.assigned(WEB))
-        (spare,) = MEMBERS.keys() - {first, second}
+        first, second, spare = await two_of_three(world)
         await change(world, GOOD)
         await world.sleep(60)
         assert await images(world) == {first: GOOD, second: OLD}
@@ -266,11 +275,7 @@ def test_a_canary_that_fails_over_before_it_is_done_proves_nothing() -> None:
 
 def test_a_replacement_in_an_untried_cluster_gets_the_proven_revision() -> None:
     async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2, OLD), staged(TWO_OF_THREE, ANY_CANARY))
-        await world.until(lambda: reason(world) == "Complete", 60)
-        await world.sleep(60)
-        first, second = sorted(world.assigned(WEB))
-        (spare,) = MEMBERS.keys() - {first, second}
+        first, second, spare = await two_of_three(world)
         await change(world, BAD)
         await world.sleep(60)
         assert await images(world) == {first: BAD, second: OLD}
@@ -304,9 +309,7 @@ def test_a_scale_out_waits_for_no_rollout() -> None:
 
 def test_a_paused_rollout_goes_on_when_it_is_resumed() -> None:
     async def story(world: World) -> None:
-        await web_runs(world)
-        await change(world, GOOD)
-        await world.sleep(60)
+        await begun(world, GOOD)
         assert "is paused: each cluster keeps" in await pause_rollout(world.client, PLACES, world.clock.now())
         assert "is paused already" in await pause_rollout(world.client, PLACES, world.clock.now())
         await world.sleep(1_800)
@@ -335,9 +338,7 @@ def test_a_stage_with_a_pause_waits_for_a_person() -> None:
 
 def test_an_undone_change_is_taken_back_everywhere() -> None:
     async def story(world: World) -> None:
-        await web_runs(world)
-        await change(world, GOOD)
-        await world.sleep(60)
+        await begun(world, GOOD)
         await world.until(lambda: reason(world) == "Complete", 1_800)
         await undo_rollout(world.client, PLACES, world.clock.now())
         await world.sleep(60)
@@ -391,9 +392,7 @@ def test_a_change_of_an_override_goes_from_stage_to_stage() -> None:
 
 def test_a_newer_change_takes_the_place_of_the_one_before() -> None:
     async def story(world: World) -> None:
-        await web_runs(world)
-        await change(world, BAD)
-        await world.sleep(60)
+        await begun(world, BAD)
         await change(world, GOOD)
         await world.sleep(60)
         assert await images(world) == {"member1": GOOD, "member2": OLD, "member3": OLD}
@@ -453,9 +452,7 @@ def test_a_strategy_that_came_just_before_a_bad_change_holds_it() -> None:
 
 def test_a_strategy_that_is_taken_away_lets_the_change_go_everywhere() -> None:
     async def story(world: World) -> None:
-        await web_runs(world)
-        await change(world, GOOD)
-        await world.sleep(60)
+        await begun(world, GOOD)
         marks = {"metadata": {"annotations": {ROLLOUT_ANNOTATION: None}}}
         await world.client.patch(POLICIES, "web", marks, "default")
         await world.sleep(60)
@@ -484,9 +481,7 @@ def test_an_application_without_stages_has_no_rollout_to_ask_about() -> None:
 
 def test_s6_what_a_user_writes_into_a_binding_reaches_no_cluster() -> None:
     async def story(world: World) -> None:
-        await web_runs(world)
-        await change(world, BAD)
-        await world.sleep(60)
+        await begun(world, BAD)
         bare = deployment("web", 0, "evil:1")
         bare["metadata"]["namespace"] = "default"
         forged = revision_of(bare, bare, ())
@@ -578,9 +573,7 @@ def test_explain_says_why_a_cluster_keeps_the_old_revision_and_the_next_command(
 
 def test_render_shows_what_each_cluster_has_now_and_what_it_would_get() -> None:
     async def story(world: World) -> None:
-        await web_runs(world)
-        await change(world, GOOD)
-        await world.sleep(60)
+        await begun(world, GOOD)
         asked = asked_of("deploy/web", "default")
         copies = render_copies(await read_application(world.client, Given(), asked))
         proven = short(remembered(world).proven)
