@@ -11,6 +11,7 @@ from leeward.answers.next_steps import NextStep
 from leeward.answers.room_arithmetic import RoomRow
 from leeward.answers.what_helps import Help
 from leeward.answers.work_explanation import WorkExplanation
+from leeward.cli.proposals import for_same_fleet
 from leeward.cli.tables import printable
 from leeward.cli.text_lines import (
     GOOD,
@@ -75,7 +76,7 @@ def help_lines(helps: Sequence[Help]) -> Iterator[str]:
     for each in helps:
         yield from paragraph(f"{each.change}: {each.effect}")
         if each.command:
-            yield f"      {printable(each.command)}"
+            yield f"      {printable(for_same_fleet(each.command))}"
 
 
 def cluster_lines(told: ClusterExplanation) -> Iterator[str]:
