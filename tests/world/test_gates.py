@@ -132,6 +132,19 @@ async def deployed(world: World, wanted: Manifest, template: Manifest | None = N
     assert await ready_replicas(world, "member1", "ledger") == 2, "the first placement waits for no gate"
 
 
+async def waiting(world: World, example: Example) -> None:
+    """The application runs in member1, and its replacement would wait for the object of the example."""
+    await defined(world, example)
+    await deployed(world, gated(wait_for=example.gate))
+
+
+async def promoted(world: World, example: Example) -> None:
+    """The data is promoted in member2, and the replacement serves there."""
+    await report(world, "member2", example.kind, example.after)
+    await world.sleep(90)
+    assert await ready_replicas(world, "member2", "ledger") == 2
+
+
 def told(world: World) -> Condition | None:
     found = world.binding(LEDGER)
     condition = find_condition(found.status.conditions, REPLACEMENT_HELD_CONDITION) if found is not None else None
@@ -143,6 +156,16 @@ async def held_for(world: World, seconds: int) -> None:
     for _ in range(seconds // 5):
         await world.sleep(5)
         assert world.work("member2", WORK) is None
+
+
+async def held_in_an_outage(world: World, seconds: int = 120) -> Condition:
+    """Loses member1, and sees for so long that its replacement does not start."""
+    await world.member("member1").stop()
+    await world.until(lambda: told(world) is not None, 1200)
+    await held_for(world, seconds)
+    condition = told(world)
+    assert condition is not None
+    return condition
 
 
 async def reasons(world: World) -> list[str]:
@@ -161,8 +184,7 @@ def test_a_replacement_starts_when_its_data_is_promoted(name: str) -> None:
         gate = f"its gate on {example.kind.kind} default/ledger"
         assert foretold.applications[0].gates == (f"the replacement in member2 does not start until {gate} holds",)
         assert answer_of(foretold) == "1 application is concerned: it finds room, and waits for a gate"
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1200)
+        await held_in_an_outage(world, 0)
         assert world.assigned(LEDGER) == {"member2": 2}
         await held_for(world, 120)
         condition = told(world)
@@ -192,8 +214,7 @@ def test_a_gate_that_nobody_could_look_at_holds_nothing_open() -> None:
             world.member("member2").place,
             lambda r: status(403, "Forbidden") if CSI_ADDONS.kind.plural in r.path else None,
         )
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1200)
+        await held_in_an_outage(world, 0)
         await held_for(world, 180)
         condition = told(world)
         assert condition is not None
@@ -209,8 +230,7 @@ def test_somebody_is_told_when_it_takes_too_long_and_every_answer_says_what_it_w
     async def story(world: World) -> None:
         await defined(world, RAMEN)
         await deployed(world, gated(wait_for={**RAMEN.gate, "tellAfter": "4m"}))
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1200)
+        await held_in_an_outage(world, 0)
         assert [each for each in await findings(world) if "held by a gate" in each] != []
         await held_for(world, 300)
         condition = told(world)
@@ -243,13 +263,10 @@ def test_what_waits_for_a_gate_is_not_taken_for_a_cluster_that_swallows_it() -> 
         three: Manifest = {**TERMS, "clusterAffinities": [*TERMS["clusterAffinities"], THIRD]}
         await defined(world, RAMEN)
         await deployed(world, gated(three, wait_for=RAMEN.gate))
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1200)
+        await held_in_an_outage(world, 0)
         await world.sleep(3 * 3600)
         assert world.assigned(LEDGER) == {"member2": 2}
-        await report(world, "member2", RAMEN.kind, RAMEN.after)
-        await world.sleep(90)
-        assert await ready_replicas(world, "member2", "ledger") == 2
+        await promoted(world, RAMEN)
         await world.sleep(3600)
         assert world.assigned(LEDGER) == {"member2": 2}
 
@@ -262,10 +279,8 @@ THIRD: Manifest = {"affinityName": "member3", "clusterNames": ["member3"]}
 @pytest.mark.parametrize("how", ["controllers", "apiserver"])
 def test_a_restart_opens_no_gate(how: str) -> None:
     async def story(world: World) -> None:
-        await defined(world, CSI_ADDONS)
-        await deployed(world, gated(wait_for=CSI_ADDONS.gate))
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1200)
+        await waiting(world, CSI_ADDONS)
+        await held_in_an_outage(world, 0)
         world.crash_controllers()
         if how == "apiserver":
             await world.stop_apiserver()
@@ -273,24 +288,19 @@ def test_a_restart_opens_no_gate(how: str) -> None:
             await world.start_apiserver()
         world.start_controllers()
         await held_for(world, 120)
-        await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
-        await world.sleep(90)
-        assert await ready_replicas(world, "member2", "ledger") == 2
+        await promoted(world, CSI_ADDONS)
 
     play(story, TWO)
 
 
 def test_a_cluster_that_is_unjoined_is_replaced_through_the_gate_too() -> None:
     async def story(world: World) -> None:
-        await defined(world, CSI_ADDONS)
-        await deployed(world, gated(wait_for=CSI_ADDONS.gate))
+        await waiting(world, CSI_ADDONS)
         await world.client.delete(CLUSTERS, "member1")
         await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 600)
         await held_for(world, 300)
         assert told(world) is not None
-        await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
-        await world.sleep(90)
-        assert await ready_replicas(world, "member2", "ledger") == 2
+        await promoted(world, CSI_ADDONS)
 
     play(story, TWO)
 
@@ -299,8 +309,7 @@ def test_a_restart_forgets_no_held_start_when_the_first_sync_cannot_render_it() 
     """Nothing but the condition tells by then that the copy in member2 replaces another."""
 
     async def story(world: World) -> None:
-        await defined(world, CSI_ADDONS)
-        await deployed(world, gated(wait_for=CSI_ADDONS.gate))
+        await waiting(world, CSI_ADDONS)
         await world.client.delete(CLUSTERS, "member1")
         await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 600)
         await held_for(world, 600)
@@ -323,8 +332,7 @@ def test_a_restart_forgets_no_held_start_when_the_first_sync_cannot_render_it() 
 
 def test_a_changed_placement_goes_through_the_gate_and_the_old_copy_serves_all_along() -> None:
     async def story(world: World) -> None:
-        await defined(world, CSI_ADDONS)
-        await deployed(world, gated(wait_for=CSI_ADDONS.gate))
+        await waiting(world, CSI_ADDONS)
         elsewhere: Manifest = {"spec": {"placement": {"clusterAffinities": [TERMS["clusterAffinities"][1]]}}}
         await world.client.patch(POLICIES, "ledger", elsewhere, "default")
         await world.until(lambda: told(world) is not None, 60)
@@ -388,11 +396,7 @@ def test_a_webhook_opens_the_gate_and_its_silence_does_not() -> None:
         world.interpreter_hosts.put(HOST, review)
         await deployed(world, of_cluster(gated(wait_for=WEBHOOK)))
         assert asked == []
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1200)
-        await held_for(world, 60)
-        condition = told(world)
-        assert condition is not None
+        condition = await held_in_an_outage(world, 60)
         assert "the volume is Secondary" in condition.message
         answer["allowed"] = None
         await held_for(world, 60)
@@ -484,11 +488,7 @@ def test_a_webhook_that_a_template_names_is_never_asked(kind: str) -> None:
         template = deployment("ledger", 2)
         template["metadata"]["annotations"] = {"leeward.dev/wait-for": render_yaml(WEBHOOK)}
         await deployed(world, {**policy("ledger", TERMS), "kind": kind}, template)
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1200)
-        await held_for(world, 120)
-        condition = told(world)
-        assert condition is not None
+        condition = await held_in_an_outage(world)
         assert condition.reason == "GateUnreadable"
         assert "leeward.dev/wait-for: webhook: only a ClusterPropagationPolicy may name one" in condition.message
         assert asked == []
@@ -501,11 +501,7 @@ def test_a_template_has_its_own_gate_and_one_that_cannot_be_read_holds() -> None
         template = deployment("ledger", 2)
         template["metadata"]["annotations"] = {"leeward.dev/wait-for": "for: nothing"}
         await deployed(world, policy("ledger", TERMS), template)
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1200)
-        await held_for(world, 120)
-        condition = told(world)
-        assert condition is not None
+        condition = await held_in_an_outage(world)
         assert condition.reason == "GateUnreadable"
         assert "leeward.dev/wait-for: apiVersion: " in condition.message
         await world.client.patch(
