@@ -22,11 +22,14 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import (
     CLUSTER_TAINT_POLICIES,
+    CLUSTERS,
     FEDERATED_RESOURCE_QUOTAS,
     OUTAGES,
     OVERRIDE_POLICIES,
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
+    RESOURCE_INTERPRETER_CUSTOMIZATIONS,
+    RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
     WORKLOAD_REBALANCERS,
 )
 from leeward.api.schema import CUSTOM_KINDS
@@ -59,6 +62,9 @@ PLAYED = (
     FEDERATED_RESOURCE_QUOTAS,
     OUTAGES,
     WORKLOAD_REBALANCERS,
+    CLUSTERS,
+    RESOURCE_INTERPRETER_CUSTOMIZATIONS,
+    RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
 )
 """Kinds that are played; the objects of the others are made, and not written."""
 CONFIGURED = PROPAGATION_POLICIES
