@@ -28,6 +28,7 @@ from leeward.api.names import (
     PRESERVED_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
     REMOVAL_ORDERED_ANNOTATION,
+    REPLICAS_ANNOTATION,
     TEMPLATE_GENERATION_ANNOTATION,
     TEMPLATE_UID_ANNOTATION,
     WORK_ID_LABEL,
@@ -64,6 +65,7 @@ WORK_MARKS = BINDING_MARKS | {
     DEPENDENCIES_REFUSED_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
     REMOVAL_ORDERED_ANNOTATION,
+    REPLICAS_ANNOTATION,
     REVISION_ANNOTATION,
 }
 """Labels and annotations of a Work that go when they are not written again."""
@@ -166,8 +168,7 @@ def manifests_by_cluster(
     """
     template, replicas = as_asked(template), wanted_replicas(binding.spec)
     completions = _completions(binding.spec, template, replicas)
-    revised: dict[tuple[int, int | None], ReadOnlyManifest] = {}
-    manifests: dict[str, ReadOnlyManifest] = {}
+    revised, manifests = dict[tuple[int, int | None], ReadOnlyManifest](), dict[str, ReadOnlyManifest]()
     for cluster, count in replicas.items():
         key = count, completions.get(cluster)
         if key not in revised:
@@ -254,6 +255,7 @@ class _SharedParts:
     ) -> Manifest:
         """`applied` says which override policies were."""
         space, labels = execution_space(cluster), {**self.labels, **({WORK_ID_LABEL: work_id} if work_id else {})}
+        sized = {name: text.partition(" ")[0] for name, text in applied.items() if name == REPLICAS_ANNOTATION}
         return {
             "apiVersion": API_VERSION,
             "kind": "Work",
@@ -265,7 +267,9 @@ class _SharedParts:
                 "finalizers": [EXECUTION_CONTROLLER_FINALIZER],
             },
             "spec": {
-                "workload": {"manifests": [stamp(pruned, space, self.name, {**state, **labels}, self.origin)]},
+                "workload": {
+                    "manifests": [stamp(pruned, space, self.name, {**state, **labels}, {**self.origin, **sized})]
+                },
                 "suspendDispatching": _is_suspended(self.spec, cluster),
                 "preserveResourcesOnDeletion": _is_preserved(self.spec, cluster),
             },
