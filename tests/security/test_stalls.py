@@ -21,6 +21,8 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import (
+    CLUSTER_OVERRIDE_POLICIES,
+    CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_TAINT_POLICIES,
     CLUSTERS,
     FEDERATED_RESOURCE_QUOTAS,
@@ -63,6 +65,8 @@ PLAYED = (
     OUTAGES,
     WORKLOAD_REBALANCERS,
     CLUSTERS,
+    CLUSTER_PROPAGATION_POLICIES,
+    CLUSTER_OVERRIDE_POLICIES,
     RESOURCE_INTERPRETER_CUSTOMIZATIONS,
     RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
 )
