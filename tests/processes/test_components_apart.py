@@ -147,7 +147,8 @@ def test_a_component_that_is_gone_is_named(plane: Plane) -> None:
     for name in names:
         said = [line.startswith(f"! {name} has not renewed its lease since ") for line in lines]
         assert any(said)
-        assert lines[said.index(True) + 1] == f"    kubectl get lease {name} -n karmada-system -o yaml"
+        there = f"kubectl --kubeconfig {plane.directory}/kubeconfig"
+        assert lines[said.index(True) + 1] == f"    {there} get lease {name} -n karmada-system -o yaml"
 
 
 def test_a_controller_manager_beside_a_foreign_scheduler_says_that_it_evicts_itself(plane: Plane) -> None:

@@ -11,11 +11,16 @@ _PROGRAM = "leeward "
 
 def for_same_fleet(step: str) -> str:
     """The step with the options that this verb was given to choose a control plane. One that begins with a command of
-    ours is that command, and behind a comma its effect."""
+    ours is that command, and behind a comma its effect. One of kubectl names the control plane that this verb asks."""
     context = click.get_current_context(silent=True)
     settings = context.find_object(Settings) if context is not None else None
-    if context is None or settings is None or not step.startswith(_PROGRAM):
+    if context is None or settings is None or not step.startswith((_PROGRAM, "kubectl ")):
         return step
+    if step.startswith("kubectl "):
+        there = context.params.get("kubeconfig") or (settings.layout.kubeconfig if settings.data_dir else None)
+        given = (("--kubeconfig", there), ("--context", context.params.get("context")))
+        options = "".join(f" {option} {shlex.quote(str(value))}" for option, value in given if value)
+        return f"kubectl{options}{step.removeprefix('kubectl')}"
     command, comma, told = step.removeprefix(_PROGRAM).partition(", ")
     before = f"--data-dir {shlex.quote(settings.data_dir)} " if settings.data_dir else ""
     program = f"kubectl {_PROGRAM}" if settings.is_kubectl_plugin else _PROGRAM

@@ -107,7 +107,8 @@ def _lines(report: Report) -> Iterator[str]:
 def _finding(finding: Finding) -> Iterator[str]:
     yield from headline(MARKS[finding.severity], finding.sentence, MOST_LINES)
     for detail in filter(None, (*finding.details, finding.next)):
-        yield from paragraph(detail, "    ", "      ")
+        is_command = detail.startswith("kubectl ")
+        yield from (f"    {printable(detail)}",) if is_command else paragraph(detail, "    ", "      ")
 
 
 def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:

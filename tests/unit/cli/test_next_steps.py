@@ -77,7 +77,7 @@ def test_what_may_come_next_is_for_the_fleet_that_was_chosen(layout: Layout, ser
         ("leeward brake status", "kubectl leeward --data-dir /x brake status --kubeconfig 'a b' --context hub"),
         ("leeward explain --from f, which reads", "kubectl leeward --data-dir /x explain --from f, which reads"),
         ("leeward member stop m, which kills it", "kubectl leeward --data-dir /x member stop m, which kills it"),
-        ("kubectl get clusters", "kubectl get clusters"),
+        ("kubectl get clusters", "kubectl --kubeconfig 'a b' --context hub get clusters"),
         ("leeward nothing", "kubectl leeward --data-dir /x nothing"),
     ],
 )
@@ -86,3 +86,24 @@ def test_a_command_is_given_what_it_takes_of_the_options_that_chose_a_fleet(step
     with click.Context(click.Command("status"), parent=root) as context:
         context.params = {"kubeconfig": Path("a b"), "context": "hub"}
         assert for_same_fleet(step) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "params", "expected"),
+    [
+        (Settings("/x y"), {}, "kubectl --kubeconfig '/x y/kubeconfig' edit deployment web"),
+        (Settings("/x"), {"context": "hub"}, "kubectl --kubeconfig /x/kubeconfig --context hub edit deployment web"),
+        (Settings("/x"), {"kubeconfig": Path("k")}, "kubectl --kubeconfig k edit deployment web"),
+        (Settings(), {"context": "hub"}, "kubectl --context hub edit deployment web"),
+        (Settings(is_kubectl_plugin=True), {}, "kubectl edit deployment web"),
+    ],
+)
+def test_a_command_of_kubectl_goes_to_the_control_plane_that_the_verb_was_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Settings, params: dict[str, object], expected: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("LEEWARD_DATA_DIR", raising=False)
+    root = click.Context(program, obj=settings)
+    with click.Context(click.Command("explain"), parent=root) as context:
+        context.params = params
+        assert for_same_fleet("kubectl edit deployment web") == expected
