@@ -265,6 +265,10 @@ def test_a_canary_that_fails_over_before_it_is_done_proves_nothing() -> None:
         found = rollout(world)
         assert found is not None
         assert (found.reason, "leeward rollout resume" in found.message) == ("WaitingForApproval", True)
+        told = await explained(world)
+        assert told.rollout is not None
+        effect = f"revision {told.rollout.target} goes on without having been proven in stage canary"
+        assert [(each.change, each.effect) for each in told.helps] == [("`leeward rollout resume`", effect)]
         said = await resume_rollout(world.client, PLACES, world.clock.now())
         assert said == "the rollout of web-deployment leaves stage canary"
         await world.sleep(60)
@@ -329,8 +333,31 @@ def test_a_stage_with_a_pause_waits_for_a_person() -> None:
         await world.until(lambda: reason(world) == "WaitingForApproval", 600)
         await world.sleep(1_800)
         assert await images(world) == {"member1": GOOD, "member2": OLD, "member3": OLD}
+        told = await explained(world)
+        assert told.rollout is not None
+        effect = f"revision {told.rollout.target} leaves stage canary"
+        assert [(each.change, each.effect) for each in told.helps] == [("`leeward rollout resume`", effect)]
+        assert told.rollout.clusters[1].sentence.endswith("its stage comes after canary")
+        assert [each.sentence for each in told.next] == [f"the rollout waits for a person: then {effect}"]
         said = await resume_rollout(world.client, PLACES, world.clock.now())
         assert said == "the rollout of web-deployment leaves stage canary"
+        await world.until(lambda: reason(world) == "Complete", 900)
+
+    told(story)
+
+
+def test_a_change_passes_two_stages_that_wait_for_a_person() -> None:
+    async def story(world: World) -> None:
+        two = "- name: second\n  clusters: [member2]\n  healthyFor: 2m\n  pause: true\n- name: rest"
+        await web_runs(
+            world, STAGES.replace("healthyFor: 5m", "healthyFor: 5m\n  pause: true").replace("- name: rest", two)
+        )
+        await change(world, GOOD)
+        for stage in ("canary", "second"):
+            await world.until(lambda: reason(world) == "WaitingForApproval", 900)
+            said = await resume_rollout(world.client, PLACES, world.clock.now())
+            assert said == f"the rollout of web-deployment leaves stage {stage}"
+            await world.until(lambda: reason(world) == "Progressing", 60)
         await world.until(lambda: reason(world) == "Complete", 900)
 
     told(story)

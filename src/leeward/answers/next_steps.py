@@ -14,6 +14,7 @@ from leeward.core.cluster_health.outage import OutageReport, clusters_of, not_se
 from leeward.core.cluster_health.pending_condition import doubt_in, is_failing, is_recovering
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision
+from leeward.core.rollout.rollout_decision import Reason
 from leeward.core.scheduling import Unplaceable
 from leeward.operations.rollout_view import RolloutView
 
@@ -36,6 +37,8 @@ def next_steps(
     steps = [*_of_clusters(state, key), *_of_decision(state, key, decision), *_of_outages(report, decision)]
     if rollout is not None and rollout.next:
         steps.append(NextStep(rollout.next_at, rollout.next))
+    if rollout is not None and rollout.reason in (Reason.WAITING, Reason.PAUSED):
+        steps.append(NextStep(None, f"the rollout waits for a person: then {rollout.gain}"))
     wake_at, told = decision.wake_at, {step.at for step in steps}
     if wake_at is not None and wake_at not in told and not decision.evicted and not _is_retried(decision):
         steps.append(NextStep(wake_at, "it is decided again"))

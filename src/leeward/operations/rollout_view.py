@@ -113,9 +113,11 @@ class _Reading:
         )
 
     def present(self) -> str:
-        """The first stage that has not served for its time; empty where nothing is on its way."""
+        """The stage that waits for a person, or the first that has not served for its time; empty without a change."""
         if not self._state.is_under_way or self._reason in _TAKEN_BACK:
             return ""
+        if self._reason == Reason.WAITING:
+            return self._state.stage
         behind = (s.name for s, names in self._stages if not all(self._is_done(s, name) for name in names))
         return next(behind, self._state.stage)
 
@@ -154,7 +156,9 @@ class _Reading:
         undo, resume = (command_about(self._binding, f"rollout {verb}") for verb in ("undo", "resume"))
         match self._reason:
             case Reason.WAITING:
-                return resume, f"revision {short(self._state.target)} leaves stage {present}"
+                is_empty = any(stage.name == present and not names for stage, names in self._stages)
+                how = "goes on without having been proven in" if is_empty else "leaves"
+                return resume, f"revision {short(self._state.target)} {how} stage {present}"
             case Reason.PAUSED:
                 return resume, "the rollout goes on"
             case Reason.FAILED if self._state.proven:

@@ -150,19 +150,23 @@ class _Advance:
         """The first stage that has not served for its time is the present one."""
         targets = {name: each for name, each in self.standings.items() if each.is_target}
         for stage, names in clusters_by_stage(self.strategy, targets, self.state.target):
-            approval = f"{self.state.target}/{stage.name}"
-            if not names and self.state.stage == stage.name and self.wishes.approved != approval:
+            if not names and self.state.stage == stage.name and not self._is_approved(stage):
                 return self._emptied(stage)
             behind = [name for name in names if targets[name].revision != self.state.target]
             if behind:
                 return self._update(stage, names, behind)
             if waits := [name for name in names if not self._has_served(stage, name)]:
                 return self._await(stage, waits)
-            if stage.pause and names and self.wishes.approved != approval:
+            if stage.pause and names and not self._is_approved(stage):
                 message = f"Stage {stage.name} serves: `leeward rollout resume` lets revision {self._target} go on."
                 return self._held(Reason.WAITING, message, stage)
         proven = structs.replace(self.state, proven=self.state.target, previous=self.state.proven)
         return _complete(proven, self.standings)
+
+    def _is_approved(self, stage: RolloutStage) -> bool:
+        """Tells whether a person let this revision leave the stage, or a later one: only the last approval is kept."""
+        revision, _, name = self.wishes.approved.partition("/")
+        return revision == self.state.target and furthest(self.strategy, name, stage.name) == name
 
     def _update(self, stage: RolloutStage, names: Sequence[str], behind: Sequence[str]) -> RolloutDecision:
         if self.wishes.paused:

@@ -181,6 +181,23 @@ def test_a_stage_that_was_emptied_before_it_was_done_holds_the_change(
     assert (returned.reason, returned.revisions) == (Reason.PROGRESSING, {"a": NEW, "b": OLD})
 
 
+def test_the_approval_of_a_later_stage_holds_for_the_stages_before_it() -> None:
+    """A binding remembers one approval: the one of the second stage took that of the first away."""
+    stages = (
+        "{stages: [{name: one, clusters: [a], pause: true}, {name: two, clusters: [b], pause: true}, {name: rest}]}"
+    )
+    before = RolloutState(target=NEW, proven=OLD, clusters={"a": since(9), "b": since(5)}, stage="two")
+    there = {"a": serving(NEW), "b": serving(NEW), "c": serving()}
+    asked = {"one": (Reason.WAITING, "two"), "two": (Reason.PROGRESSING, "rest"), "": (Reason.WAITING, "one")}
+    for stage, expected in asked.items():
+        wishes = Wishes(approved=f"{NEW}/{stage}")
+        found = decide_rollout(parse_rollout(stages), before, NEW, there, wishes, NOW, (OLD, NEW))
+        assert (found.reason, found.stage) == expected
+    other = Wishes(approved=f"{OLD}/two")
+    found = decide_rollout(parse_rollout(stages), before, NEW, there, other, NOW, (OLD, NEW))
+    assert (found.reason, found.stage) == (Reason.WAITING, "one")
+
+
 def test_a_stage_without_clusters_from_the_beginning_is_passed_over() -> None:
     found = soak(RolloutState(target=OLD, proven=OLD), {"b": serving(), "c": serving()})
     assert (found.stage, found.state.stage, found.revisions) == ("rest", "rest", {"b": NEW, "c": OLD})
