@@ -7,9 +7,15 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
-from leeward.api.work import Work
+from leeward.api.work import Work, WorkloadTemplate
 from leeward.core.copies.availability import Availability, availability
-from leeward.core.copies.job_copies import is_finished_job, is_job_under_way, template_of_job, with_template
+from leeward.core.copies.job_copies import (
+    is_complete_job,
+    is_finished_job,
+    is_job_under_way,
+    template_of_job,
+    with_template,
+)
 from tests.builders import cluster, work
 
 COMPLETE = {"type": "Complete", "status": "True"}
@@ -113,3 +119,18 @@ def test_a_job_and_its_report_name_their_template_and_other_kinds_do_not() -> No
     assert (template_of_job([one]), template_of_job([other])) == ({TEMPLATE_UID_ANNOTATION: "one"}, {})
     assert with_template({"active": 1}, one) == {"active": 1, "ready": 1, TEMPLATE_UID_ANNOTATION: "one"}
     assert (with_template({"active": 1}, other), with_template(None, one)) == ({"active": 1}, None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_complete"),
+    [
+        ({"completions": 4}, True),
+        ({"completions": 8}, False),
+        ({}, True),
+        ({"completions": 8, "successPolicy": {"rules": [{"succeededCount": 4}]}}, True),
+    ],
+)
+def test_a_part_of_a_job_that_has_grown_is_not_done(spec: dict[str, Any], *, is_complete: bool) -> None:
+    done = job(COMPLETE, succeeded=4)
+    manifest = {"apiVersion": "batch/v1", "kind": "Job", "spec": spec}
+    assert is_complete_job(done.with_workload(WorkloadTemplate((manifest,)))) == is_complete
