@@ -37,7 +37,7 @@ from simulator.histories.handling import unhandled
 from simulator.histories.history_settings import settings_of
 from simulator.histories.judging import Judging
 from simulator.histories.log_capture import captured_logs
-from simulator.histories.model import LASTING, Fault, History, HubIsRestored, UserStep
+from simulator.histories.model import LASTING, Deploy, Fault, History, HubIsRestored, UserStep
 from simulator.histories.operators import Operators
 from simulator.histories.orphans import clear_orphans
 from simulator.histories.places import Place, places, wanted
@@ -252,8 +252,10 @@ class Player:
             self._found(Violation("D10", self._world.seconds, problem) for problem in problems)
 
     async def _fall_silent(self) -> None:
-        """Reports what follows the last change is written for a while; then nothing is, twice in a row."""
-        ends_at = self._world.seconds + ECHO_SECONDS
+        """Reports what follows the last change is written for a while; then nothing is, twice in a row. A Job that has
+        begun runs to its end."""
+        tasks = (step.seconds for step in self._history.steps if isinstance(step, Deploy) and step.job)
+        ends_at = self._world.seconds + ECHO_SECONDS + max(tasks, default=0)
         quiet = 0
         while quiet < SILENT_LOOKS:
             self._noise.clear()
