@@ -60,7 +60,7 @@ def test_an_application_is_looked_at_as_often_as_something_of_it_changes() -> No
             assert not [n for n in moved if "member1" in world.assigned(f"web{n}-deployment")]
             told = reconciled(world) - before
             assert told["resource-detector"] == 0, "only where it goes has changed, which is the scheduler's"
-            assert told["scheduler"] <= 8 * len(moved), (
+            assert told["scheduler"] <= 9 * len(moved), (
                 "the record of its taint follows a failure, then the taint, and what its member says a new Work"
             )
 

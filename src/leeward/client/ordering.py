@@ -2,13 +2,14 @@
 
 Each write has a deadline of its own, and the earliest deadline goes first:
 
-    at once      a Work, a Cluster, and whatever else is not told below
+    at once      a Work, a Cluster, the addresses of a Service, an Ingress or a Gateway, and what is not told below
     5 seconds    the decision about a binding
     20 seconds   an Event, a status, an Outage: they record what has happened
 
 So a record that has waited for its twenty seconds goes before whatever came later: nothing waits for ever. Reads,
 watches and Leases do not wait. Only so many writes are under way at once: the order counts for those that a server has
-not got yet. Differs from Karmada, where all writes of a mass failover compete.
+not got yet. One that is not answered within a second counts no more: a server that is far away, or hangs, holds
+back nothing else. Differs from Karmada, where all writes of a mass failover compete.
 """
 
 import asyncio
@@ -21,12 +22,13 @@ from kubeapi.errors import Unreachable
 from kubeapi.transport import Request, Response, Transport
 
 WRITES_AT_ONCE, RECORDS_AT_ONCE = 16, 8
-"""Numbers of writes under way, and of records among them: enough for a server that is near, few enough for an order.
-Where records hang, as by a slow admission webhook, the others still go."""
+"""Numbers of writes under way, and of records among them: enough for a server that is near, few enough for an order."""
+SLOW_SECONDS = 1.0
 DECISION_SECONDS, RECORD_SECONDS = 5.0, 20.0
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _UNORDERED, _RECORDS = frozenset({"leases"}), frozenset({"events", "outages"})
 _DECISIONS = frozenset({"resourcebindings", "clusterresourcebindings"})
+_AT_ONCE = frozenset({"clusters", "services", "ingresses", "gateways"})
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 _Waiting = list[tuple[float, int, asyncio.Future[None]]]
 
@@ -39,21 +41,24 @@ class OrderedTransport:
         self._numbers = count()
         self._others: _Waiting = []
         self._records: _Waiting = []
-        self._under_way = self._records_under_way = 0
+        self._under_way: dict[asyncio.Future[None], bool] = {}
+        """Turns of the writes that count, and whether each is a record."""
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         """A record's turn may come `RECORD_SECONDS` later than in `timeout_seconds`. Raises: Unreachable."""
         seconds = seconds_to_wait(request)
         if seconds is None:
             return await self._inner.send(request, timeout_seconds=timeout_seconds)
-        is_record, begun = seconds == RECORD_SECONDS, asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        is_record, begun = seconds == RECORD_SECONDS, loop.time()
         limit = timeout_seconds + RECORD_SECONDS * is_record
-        await self._take(begun + seconds, limit, is_record=is_record)
+        turn = await self._take(begun + seconds, limit, is_record=is_record)
+        slow = loop.call_later(SLOW_SECONDS, self._give_back, turn)
         try:
-            left = begun + limit - asyncio.get_running_loop().time()
-            return await self._inner.send(request, timeout_seconds=min(timeout_seconds, left))
+            return await self._inner.send(request, timeout_seconds=min(timeout_seconds, begun + limit - loop.time()))
         finally:
-            self._give_back(is_record=is_record)
+            slow.cancel()
+            self._give_back(turn)
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self._inner.stream(request)
@@ -61,7 +66,7 @@ class OrderedTransport:
     async def close(self) -> None:
         await self._inner.close()
 
-    async def _take(self, deadline: float, timeout_seconds: float, *, is_record: bool) -> None:
+    async def _take(self, deadline: float, timeout_seconds: float, *, is_record: bool) -> asyncio.Future[None]:
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._records if is_record else self._others, (deadline, next(self._numbers), turn))
         self._begin_next()
@@ -69,27 +74,25 @@ class OrderedTransport:
             async with asyncio.timeout(timeout_seconds):
                 await turn
         except (TimeoutError, asyncio.CancelledError) as error:
-            if turn.done() and not turn.cancelled():
-                self._give_back(is_record=is_record)
+            self._give_back(turn)
             if isinstance(error, TimeoutError):
                 raise Unreachable(f"no turn to write within {timeout_seconds:g} s") from None
             raise
+        return turn
 
-    def _give_back(self, *, is_record: bool) -> None:
-        self._under_way -= 1
-        self._records_under_way -= is_record
-        self._begin_next()
+    def _give_back(self, turn: asyncio.Future[None]) -> None:
+        if self._under_way.pop(turn, None) is not None:
+            self._begin_next()
 
     def _begin_next(self) -> None:
-        while self._under_way < WRITES_AT_ONCE:
-            heads = [self._others] if self._records_under_way >= RECORDS_AT_ONCE else [self._others, self._records]
-            waiting = min(filter(None, heads), default=None)
+        while len(self._under_way) < WRITES_AT_ONCE:
+            is_full = sum(self._under_way.values()) >= RECORDS_AT_ONCE
+            waiting = min(filter(None, [self._others] if is_full else [self._others, self._records]), default=None)
             if waiting is None:
                 return
             _, _, turn = heapq.heappop(waiting)
             if not turn.done():
-                self._under_way += 1
-                self._records_under_way += waiting is self._records
+                self._under_way[turn] = waiting is self._records
                 turn.set_result(None)
 
 
@@ -98,7 +101,7 @@ def seconds_to_wait(request: Request) -> float | None:
     plural, subresource = _named(request.path)
     if request.method not in _WRITES or plural in _UNORDERED:
         return None
-    if plural == "clusters":
+    if plural in _AT_ONCE:
         return 0.0
     if subresource == "status" or plural in _RECORDS:
         return RECORD_SECONDS

@@ -11,6 +11,7 @@ from leeward.client.ordering import (
     DECISION_SECONDS,
     RECORD_SECONDS,
     RECORDS_AT_ONCE,
+    SLOW_SECONDS,
     WRITES_AT_ONCE,
     OrderedTransport,
     seconds_to_wait,
@@ -23,8 +24,11 @@ RECORD = Request("PATCH", "/apis/work.karmada.io/v1alpha2/namespaces/default/res
 READ = Request("GET", WORK.path)
 
 
+ANSWER_SECONDS = 0.25
+
+
 class Slow(Sent):
-    """A server that answers each request after a second."""
+    """A server that answers each request after `ANSWER_SECONDS`; one to a path of `hang` after a minute."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +37,7 @@ class Slow(Sent):
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         self.requests.append(request)
         async with asyncio.timeout(timeout_seconds):
-            await asyncio.sleep(1)
+            await asyncio.sleep(60 if "/hang/" in request.path else ANSWER_SECONDS)
         return await super().send(request, timeout_seconds=timeout_seconds)
 
 
@@ -61,13 +65,13 @@ def test_works_go_first_then_decisions_then_records() -> None:
 def test_a_record_waits_its_time_and_then_goes_before_what_came_later() -> None:
     async def story(slow: Slow, transport: OrderedTransport) -> None:
         async def keep_busy() -> None:
-            for _ in range(int(RECORD_SECONDS) + 5):
+            for _ in range(int((RECORD_SECONDS + 5) / ANSWER_SECONDS)):
                 await send(transport, *[WORK] * WRITES_AT_ONCE)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(2):
                 group.create_task(keep_busy())
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.1)
             await transport.send(RECORD, timeout_seconds=10)
             waited = asyncio.get_running_loop().time()
         assert RECORD_SECONDS <= waited <= RECORD_SECONDS + 3
@@ -92,19 +96,32 @@ def test_records_that_hang_leave_room_for_the_others() -> None:
     play(story)
 
 
+def test_writes_that_hang_hold_back_no_others_for_long() -> None:
+    async def story(slow: Slow, transport: OrderedTransport) -> None:
+        hanging = Request("POST", "/api/v1/namespaces/hang/configmaps")
+        async with asyncio.TaskGroup() as group:
+            for _ in range(WRITES_AT_ONCE):
+                group.create_task(transport.send(hanging, timeout_seconds=100))
+            await asyncio.sleep(0)
+            await send(transport, *[WORK] * WRITES_AT_ONCE)
+            assert asyncio.get_running_loop().time() == SLOW_SECONDS + ANSWER_SECONDS
+
+    play(story)
+
+
 def test_a_write_without_a_turn_fails_in_its_time_and_takes_none() -> None:
     async def story(slow: Slow, transport: OrderedTransport) -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(WRITES_AT_ONCE):
                 group.create_task(transport.send(WORK, timeout_seconds=10))
             await asyncio.sleep(0)
-            with pytest.raises(Unreachable, match=r"no turn to write within 0\.5 s"):
-                await transport.send(DECISION, timeout_seconds=0.5)
+            with pytest.raises(Unreachable, match=r"no turn to write within 0\.1 s"):
+                await transport.send(DECISION, timeout_seconds=0.1)
             given_up = group.create_task(transport.send(DECISION, timeout_seconds=10))
             await asyncio.sleep(0)
             given_up.cancel()
         await send(transport, *[RECORD] * RECORDS_AT_ONCE, *[WORK] * (WRITES_AT_ONCE - RECORDS_AT_ONCE))
-        assert asyncio.get_running_loop().time() == 2, "all turns were given back"
+        assert asyncio.get_running_loop().time() == 2 * ANSWER_SECONDS, "all turns were given back"
         assert DECISION not in slow.requests
 
     play(story)
@@ -118,6 +135,8 @@ def test_a_write_without_a_turn_fails_in_its_time_and_takes_none() -> None:
         ("PATCH", "/apis/leeward.dev/v1alpha1/outages/m1", RECORD_SECONDS),
         ("PATCH", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/status", 0),
         ("PATCH", "/apis/work.karmada.io/v1alpha2/clusterresourcebindings/role", DECISION_SECONDS),
+        ("PATCH", "/api/v1/namespaces/default/services/web/status", 0),
+        ("PATCH", "/apis/networking.k8s.io/v1/namespaces/default/ingresses/web/status", 0),
         ("POST", "/api/v1/namespaces/events/configmaps", 0),
         ("PUT", "/api/v1/namespaces/status/secrets/events", 0),
         ("POST", "/api/v1/namespaces", 0),
