@@ -17,14 +17,11 @@ from leeward.api.names import (
     LEAVING_CONDITION,
     REMOVAL_HELD_ANNOTATION,
     REMOVAL_ORDERED_ANNOTATION,
-    REPLICAS_ANNOTATION,
 )
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
 from leeward.api.purge_mode import MODE_SCHEMA, RULES_BY_WORD, PurgeRules, StoredPurgeModeText, word_of_today
 
 Health = Literal["", "Healthy", "Unhealthy", "Unknown"]
-MAX_DIGITS = 10
-"""Most digits of a number of replicas."""
 RawObject = Annotated[Any, Meta(extra_json_schema={"type": "object"})]
 
 
@@ -296,12 +293,6 @@ class Work(TypedObject, frozen=True):
             return True
         leaving = find_condition(self.status.conditions, LEAVING_CONDITION)
         return leaving is not None and leaving.reason in HELD_SINCE_AWAY
-
-    @property
-    def replicas(self) -> int | None:
-        """Number of replicas that it asks for; None where that is the number of its binding."""
-        text = self.metadata.annotations.get(REPLICAS_ANNOTATION, "").partition(" ")[0]
-        return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None
 
     @property
     def is_ended_by_a_person(self) -> bool:

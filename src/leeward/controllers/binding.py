@@ -19,7 +19,6 @@ from leeward.client import NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.binding_reports import BindingReports, SyncedWorks
 from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
-from leeward.controllers.copy_sizes import CopySizes
 from leeward.controllers.gates import Gates
 from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.removal_holds import RemovalHolds
@@ -75,16 +74,16 @@ class BindingController:
         self._works_of = Index(self._works, kind.key_of_work)
         self._assigned = IndexOfMany[Binding, str](self._bindings, lambda each: replicas_by_cluster(each.spec))
         self._controller = plane.controller(kind.controller_name, self.reconcile, WORKERS, owns=owns)
-        look, failed, name = self._controller.queue.add, self._controller.failed, kind.controller_name
+        look, failed = self._controller.queue.add, self._controller.failed
         self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None), failed)
         self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
-        templates = self._templates = BindingTemplates(plane, self._reach, look)
-        follows = plane, kind, self._works_of, self._templates, self._holds, look
-        behind, sizes = AddressesBehind(*follows), CopySizes(*follows)
+        self._templates = BindingTemplates(plane, self._reach, look)
+        behind = AddressesBehind(plane, kind, self._works_of, self._templates, self._holds, look)
         self._reports = BindingReports(plane, kind, self._events, failed, behind, only_seen=only_seen)
-        self._overrides = OverrideRendering(plane, name, self._bindings, templates.known, look, admission=admission)
+        known, name = self._templates.known, kind.controller_name
+        self._overrides = OverrideRendering(plane, name, self._bindings, known, look, admission=admission)
         self._rollouts = Rollouts(plane, kind, self._holds, self._overrides)
-        self._rendering = WorkRendering(plane, self._overrides, self._rollouts, gates, sizes, inject=inject)
+        self._rendering = WorkRendering(plane, self._overrides, self._rollouts, gates, inject=inject)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)
@@ -172,14 +171,14 @@ class BindingController:
         rendering, desired = await self._rendering.render(binding, template, present, plan)
         larger = await self._scale_downs.held(binding, present, desired)
         if larger.binding is not binding:
-            rendering, desired = await self._rendering.render(larger.binding, template, present, plan)
+            binding = larger.binding
+            rendering, desired = await self._rendering.render(binding, template, present, plan)
         purging = await self._held_by_purge(binding, present, desired)
         taken = await self._writing.taken(binding, present, desired)
         for cluster in taken:
             self._wait_for(binding, desired[cluster])
         later = min(filter(None, (rendering.look_at, larger.look_at, plan.look_at)), default=None)
         synced = WrittenWorks(taken, bool(present), rendering.failures, purging | larger.unread, later, plan.condition)
-        synced.needs = larger.needs
         if synced.stands_still:
             return synced
         has_written = False
@@ -200,6 +199,7 @@ class BindingController:
                 self._wait_for(binding, manifest)
             except WorldError as error:
                 synced.failures.append(error)
+        synced.needs = await self._scale_downs.needs_beside_removals(binding.spec, present, desired)
         has_removed = await self._unwanted.remove(binding, present, desired, synced, keep=bool(purging))
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)

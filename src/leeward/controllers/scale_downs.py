@@ -2,12 +2,14 @@
 (`core.copies.disruption`). Nothing else waits with them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
 from kubeapi.diff import is_equal
-from kubeapi.meta import Manifest, annotations_of, labels_of
-from leeward.api.names import REPLICAS_ANNOTATION, RETAIN_REPLICAS_LABEL
+from kubeapi.meta import Manifest, labels_of
+from leeward.api.names import RETAIN_REPLICAS_LABEL
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.controllers.removal_holds import RemovalHolds
@@ -15,7 +17,6 @@ from leeward.core.copies.availability import availability, wanted_by_itself
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.execution.removal import held_scale_downs
-from leeward.core.execution.sizes import with_sizes
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -26,13 +27,11 @@ from leeward.runtime.interpreter import NotInterpreted
 @dataclass(frozen=True, slots=True)
 class HeldCopies:
     """The binding with the replicas that its copies keep for now, and when to look again. The Works of the clusters
-    `unread` stay as they are: nobody can say by how much they would shrink. `needs` are those of `copies_of`, where a
-    copy goes or shrinks."""
+    `unread` stay as they are: nobody can say by how much they would shrink."""
 
     binding: Binding
     unread: frozenset[str] = frozenset()
     look_at: datetime | None = None
-    needs: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class ScaleDowns:
@@ -74,18 +73,23 @@ class ScaleDowns:
                 more[name] = 0 if before is None or after is None else before - after
                 left[name] = 0 if after is None else to_have[name]
                 sizes[name] = to_have[name] + more[name] if more[name] else max(told, to_have[name] + 1)
-        is_asked = more or (spec.replicas > 0 and not works.keys() <= desired.keys())
-        needs, attention = await self._needs(spec, works, desired) if is_asked else NO_SIZES, self._holds.attention
         if not more:
-            return HeldCopies(binding, needs=needs)
-        copies = copies_of(spec, works, self._fleet, now, sizes, needs, watched=attention.has_settled(now))
+            return HeldCopies(binding)
+        attention = self._holds.attention
+        settled = attention.has_settled(now)
+        copies = copies_of(spec, works, self._fleet, now, sizes, watched=settled)
         held = held_scale_downs(copies, left, self._fleet)
+        if held and copies.asked:
+            needs = await self._needs(spec, works, desired)
+            copies = copies_of(spec, works, self._fleet, now, sizes, needs, watched=settled)
+            held = held_scale_downs(copies, left, self._fleet)
         if not held:
-            return HeldCopies(binding, needs=needs)
+            return HeldCopies(binding)
         self._waiting[key] = held
-        kept = with_sizes(binding, {name: to_have[name] + more[name] for name in held})
+        kept = _with_more(spec, {name: more[name] for name in held}, to_have)
         unread = frozenset(name for name in held if not more[name])
-        return HeldCopies(kept, unread, attention.settles_at(now) or copies.settles_at, needs)
+        look_at = attention.settles_at(now) or copies.settles_at
+        return HeldCopies(msgspec.structs.replace(binding, spec=kept), unread, look_at)
 
     def _larger(
         self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
@@ -116,11 +120,18 @@ class ScaleDowns:
         cluster = self._fleet.get(name)
         return work is not None and cluster is not None and is_fresh(work, cluster)
 
+    async def needs_beside_removals(
+        self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
+    ) -> Mapping[str, int]:
+        """`_needs`, where a copy of replicas goes; none where nobody asks."""
+        goes = spec.replicas > 0 and not works.keys() <= desired.keys()
+        return await self._needs(spec, works, desired) if goes else NO_SIZES
+
     async def _needs(
         self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
     ) -> Mapping[str, int]:
-        """Replicas that the manifest of each target asks for, or its own cluster wants of a copy that retains them and
-        replaces none; without those whose manifest nobody can read."""
+        """Replicas that the override policies leave to each target, or its own cluster wants of a copy that retains
+        them; without those whose manifest nobody can read."""
         leaving = {task.from_cluster: task.replicas or 0 for task in spec.graceful_eviction_tasks}
         needs = dict[str, int]()
         for target in spec.clusters:
@@ -130,8 +141,20 @@ class ScaleDowns:
                     asked = (await self._interpreter.replicas(manifest)).replicas
                 except NotInterpreted:
                     continue
-                is_sized = REPLICAS_ANNOTATION in annotations_of(desired[target.name])
-                if labels_of(manifest).get(RETAIN_REPLICAS_LABEL) == "true" and not is_sized:
+                if labels_of(manifest).get(RETAIN_REPLICAS_LABEL) == "true":
                     asked = wanted_by_itself(works.get(target.name), self._fleet.get(target.name)) or asked
                 needs[target.name] = max(0, asked - leaving.get(target.name, 0))
         return needs
+
+
+def _with_more(spec: ResourceBindingSpec, more: Mapping[str, int], to_have: Mapping[str, int]) -> ResourceBindingSpec:
+    """The spec in which copies keep so many `more` replicas than they are `to_have`: targets, and those that leave."""
+    targets = {target.name for target in spec.clusters}
+    clusters = tuple(msgspec.structs.replace(t, replicas=t.replicas + more.get(t.name, 0)) for t in spec.clusters)
+    tasks = tuple(
+        msgspec.structs.replace(task, replicas=to_have[name] + more[name])
+        if (name := task.from_cluster) in more and name not in targets
+        else task
+        for task in spec.graceful_eviction_tasks
+    )
+    return msgspec.structs.replace(spec, clusters=clusters, graceful_eviction_tasks=tasks)

@@ -8,7 +8,6 @@ from kubeapi.meta import Manifest
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, Work
-from leeward.controllers.copy_sizes import CopySizes
 from leeward.controllers.gates import Gates
 from leeward.controllers.override_rendering import OverrideRendering, Rendering
 from leeward.controllers.rollouts import (
@@ -20,7 +19,6 @@ from leeward.controllers.rollouts import (
     is_staged,
     is_unmarked,
 )
-from leeward.core.execution.sizes import with_sizes
 from leeward.core.execution.works import build_work, build_works, manifests_by_cluster, replicas_by_cluster
 from leeward.core.interpreter.fields import with_annotations
 from leeward.core.overrides.rendering import Overridden
@@ -40,13 +38,11 @@ class WorkRendering:
         overrides: OverrideRendering,
         rollouts: Rollouts,
         gates: Gates | None,
-        sizes: CopySizes,
         *,
         inject: bool,
     ) -> None:
         self._interpreter, self._new_id = plane.interpreter, plane.randomness.uid
         self._overrides, self._rollouts, self._gates, self._inject = overrides, rollouts, gates, inject
-        self._sizes = sizes
 
     async def plan(self, binding: Binding, template: Manifest, present: Mapping[str, Work]) -> RolloutPlan:
         """The revision of each cluster, where the policy asks for stages. Raises: WorldError."""
@@ -101,17 +97,14 @@ class WorkRendering:
         self, binding: Binding, template: Manifest, present: Mapping[str, Work], contents: StagedContents | None
     ) -> tuple[Rendering, dict[str, Manifest]]:
         """Renders for the clusters of these contents, or for all."""
-        sizes = await self._sizes.of(binding, template, present)
-        sized = with_sizes(binding, sizes) if sizes else binding
-        counts = replicas_by_cluster(sized.spec).values() if binding.spec.is_workload else ()
+        counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
         revised = await self._interpreter.revise_each(template, counts)
-        manifests, rules = self._sizes.with_floors(binding, manifests_by_cluster(sized, template, revised)), None
+        manifests, rules = manifests_by_cluster(binding, template, revised), None
         if contents is not None:
             manifests, rules = {n: each for n, each in manifests.items() if n in contents.clusters}, contents.rules
         rendering = await self._overrides.render(template, manifests, present, rules)
         if self._gates is not None:
             rendering = await self._gates.with_refused(binding, template, rendering)
-        rendering = await self._sizes.told(binding, sizes, present, rendering)
         inject = self._inject or present
         return rendering, build_works(
             binding, template, None, self._new_id, rendering.manifests, present, inject=inject

@@ -61,8 +61,7 @@ class AutoscalerController:
 
     async def _scale(self, autoscaler: Manifest, resource: Resource[Manifest], target: Manifest) -> None:
         platform, now, current = self._platform, self._platform.clock.now(), replicas_of(target)
-        known = self._history.get(autoscaler["metadata"]["uid"], (Recommendation(now, current),))
-        history = recent(autoscaler, known, now)
+        history = recent(autoscaler, self._history.get(autoscaler["metadata"]["uid"], ()), now)
         scaling = decide_scaling(autoscaler, current, self._loads(target), history, now)
         if not scaling.fault:
             history.append(Recommendation(now, scaling.wanted))

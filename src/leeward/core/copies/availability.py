@@ -45,8 +45,8 @@ class Availability:
 NOTHING = Availability()
 
 
-def availability(work: Work | None, cluster: Cluster | None, replicas: int, more: int = 0) -> Availability:
-    """Bounds of the copy of `replicas` replicas that `work` describes; its cluster may run `more` of them. Holds: S1.
+def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> Availability:
+    """Bounds of the copy of `replicas` replicas that `work` describes. Holds: S1.
 
     A copy that was never applied, and of which nothing was ever reported, serves nothing. Neither does a leaving one
     that is gone. Nobody relies on one that lacks objects, or runs on somebody else's (`refused_dependencies`).
@@ -71,7 +71,7 @@ def availability(work: Work | None, cluster: Cluster | None, replicas: int, more
     is_whole = bool(statuses) and all(is_judged_well(status, replicas) for status in statuses)
     if not is_told:
         return Availability(told, at_most=whole, is_whole=is_whole)
-    surely = min(whole + more, told)
+    surely = min(whole, told)
     at_most = whole if since is None or is_job_under_way(work) else surely
     return Availability(told, surely, at_most, is_whole, since, believed_from(work, cluster))
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from leeward.api.cluster import Cluster
-from leeward.api.names import REPLICAS_ANNOTATION
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work, awaits_gate
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.pending_condition import is_failing
@@ -132,31 +131,23 @@ def copies_of(
     watched: bool = True,
 ) -> CopyTable:
     """The table of a binding; `works` are its Works by cluster. `sizes` are the replicas of Works that are larger than
-    they are to be. `needs` are those that the targets' manifests ask for; else their Works tell it, while a copy
-    leaves. None: nobody has read the manifests, and of a copy that is not divided its own cluster tells it."""
+    they are to be. `needs` are those of targets that override policies give other numbers; None: nobody has read the
+    policies, and of a copy that is not divided its own cluster tells it."""
     assigned = {target.name: target.replicas for target in spec.clusters}
     tasks = {task.from_cluster: task for task in spec.graceful_eviction_tasks}
     goes = Counter[str]()
     for task in spec.graceful_eviction_tasks:
         goes[task.from_cluster] += task.replicas or 0
-    made = {name: size for name, work in works.items() if (size := _size_of(work)) is not None}
-    more = sum(max(0, made[name] - assigned[name] - goes[name]) for name in made.keys() & assigned)
-    leaving = tasks.keys() | (works.keys() - assigned.keys())
     rows = dict[str, KnownCopy]()
     for name in {**assigned, **tasks, **works}:
         given, there = assigned.get(name), assigned.get(name, 0) + goes[name]
         if not spec.is_divided:
             there = spec.replicas if given is not None else goes[name] or spec.replicas
             given = None if given is None else spec.replicas
-        there, work, home = sizes.get(name, made.get(name, there)), works.get(name), clusters.get(name)
-        own = more * (name in leaving)
-        most = max(spec.replicas, made.get(name, 0)) + own
-        rows[name] = _row_of(
-            spec, work, home, tasks.get(name), now, assigned=given, there=there, more=own, most=most, watched=watched
-        )
-    wishes = NO_SIZES if needs is not None or spec.is_divided else _wishes(rows)
-    found = {**wishes, **{name: made[name] - goes[name] for name in made.keys() & assigned}, **(needs or NO_SIZES)}
-    rows |= {name: replace(rows[name], need=max(0, need)) for name, need in found.items()}
+        there, work, home = sizes.get(name, there), works.get(name), clusters.get(name)
+        rows[name] = _row_of(spec, work, home, tasks.get(name), now, assigned=given, there=there, watched=watched)
+    wishes = needs if needs is not None else NO_SIZES if spec.is_divided else _wishes(rows)
+    rows = {name: _needing(row, wishes.get(name)) for name, row in rows.items()} if wishes else rows
     instants = [at for row in rows.values() if (at := row.known.believed_from) is not None and at > now]
     return CopyTable(rows, _asked(spec, rows), min(instants, default=None))
 
@@ -165,11 +156,11 @@ def _wishes(rows: Mapping[str, KnownCopy]) -> Mapping[str, int]:
     """Replicas that their own clusters want of targets: no fewer than others may lose, since an autoscaler there knows
     nothing of their load yet."""
     losing = sum(max(0, row.at_most - row.assigned) for row in rows.values())
-    return {name: min(row.assigned, max(row.wish, losing)) for name, row in rows.items()}
+    return {name: max(row.wish, losing) for name, row in rows.items() if row.wish < row.assigned}
 
 
-def _size_of(work: Work) -> int | None:
-    return work.replicas if REPLICAS_ANNOTATION in work.metadata.annotations else None
+def _needing(row: KnownCopy, need: int | None) -> KnownCopy:
+    return row if need is None or need >= row.assigned else replace(row, need=need)
 
 
 def _asked(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy]) -> int:
@@ -188,14 +179,12 @@ def _row_of(
     *,
     assigned: int | None,
     there: int,
-    more: int,
-    most: int,
     watched: bool,
 ) -> KnownCopy:
-    """The row of a copy of `there` replicas, and `more` by its own cluster's decision; None are `assigned` where it is
-    no target. `most` stand for one cluster. While the fleet is not `watched`, it does not surely serve."""
-    known = at_instant(told := availability(work, home, there, more), there, now)
-    at_least, at_most = _counted(spec, known, most)
+    """The row of a copy of `there` replicas; None are `assigned` where it is no target. While the fleet is not
+    `watched`, it does not surely serve."""
+    known = at_instant(told := availability(work, home, there), there, now)
+    at_least, at_most = _counted(spec, known)
     is_doubted = not watched or home is None or is_failing(home) or awaits_gate(work)
     is_kept = assigned is not None or (task is not None and task.purge_rules.keeps_copy)
     given = 0 if assigned is None else assigned if spec.is_divided else max(1, assigned)
@@ -209,11 +198,11 @@ def _goes(work: Work) -> bool:
     return work.metadata.deletion_timestamp is not None and not work.spec.preserve_resources_on_deletion
 
 
-def _counted(spec: ResourceBindingSpec, known: Availability, most: int) -> tuple[int, int]:
-    """Bounds in the unit that is asked for. A copy that is not divided stands for one cluster: beyond its size it
-    replaces no other. One of a kind without replicas serves as a whole."""
+def _counted(spec: ResourceBindingSpec, known: Availability) -> tuple[int, int]:
+    """Bounds in the unit that is asked for. A copy that is not divided stands for one cluster: beyond that it replaces
+    no other. One of a kind without replicas serves as a whole."""
     if spec.is_divided:
         return known.at_least, known.at_most
     if spec.replicas == 0:
         return int(known.is_whole), min(1, known.at_most)
-    return min(known.at_least, most), min(known.at_most, most)
+    return min(known.at_least, spec.replicas), min(known.at_most, spec.replicas)

@@ -208,18 +208,6 @@ def wanted_there(status: ManifestStatus) -> int:
     return plausible_count(_fields(status).get("replicas"))
 
 
-def running_replicas(work: Work) -> int:
-    """Number of replicas that serve of those that the member's own object asks for; 0 in the middle of a rollout, which
-    makes Pods beside the others, and where that is not told."""
-    return min(map(_running, work.status.manifest_statuses), default=0)
-
-
-def _running(status: ManifestStatus) -> int:
-    fields, wanted = _fields(status), wanted_there(status)
-    is_rolled_out = fields.get("updatedReplicas", wanted) == wanted
-    return min(wanted, plausible_count(fields.get("readyReplicas"))) if is_rolled_out else 0
-
-
 def _count(status: ManifestStatus, whole: int) -> int | None:
     kind, fields = status.identifier.kind, _fields(status)
     if kind == "Job" and status.identifier.group == "batch":

@@ -28,7 +28,6 @@ from leeward.api.names import (
     PRESERVED_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
     REMOVAL_ORDERED_ANNOTATION,
-    REPLICAS_ANNOTATION,
     TEMPLATE_GENERATION_ANNOTATION,
     TEMPLATE_UID_ANNOTATION,
     WORK_ID_LABEL,
@@ -65,7 +64,6 @@ WORK_MARKS = BINDING_MARKS | {
     DEPENDENCIES_REFUSED_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
     REMOVAL_ORDERED_ANNOTATION,
-    REPLICAS_ANNOTATION,
     REVISION_ANNOTATION,
 }
 """Labels and annotations of a Work that go when they are not written again."""
@@ -168,7 +166,8 @@ def manifests_by_cluster(
     """
     template, replicas = as_asked(template), wanted_replicas(binding.spec)
     completions = _completions(binding.spec, template, replicas)
-    revised, manifests = dict[tuple[int, int | None], ReadOnlyManifest](), dict[str, ReadOnlyManifest]()
+    revised: dict[tuple[int, int | None], ReadOnlyManifest] = {}
+    manifests: dict[str, ReadOnlyManifest] = {}
     for cluster, count in replicas.items():
         key = count, completions.get(cluster)
         if key not in revised:
@@ -255,7 +254,6 @@ class _SharedParts:
     ) -> Manifest:
         """`applied` says which override policies were."""
         space, labels = execution_space(cluster), {**self.labels, **({WORK_ID_LABEL: work_id} if work_id else {})}
-        sized = {name: text.partition(" ")[0] for name, text in applied.items() if name == REPLICAS_ANNOTATION}
         return {
             "apiVersion": API_VERSION,
             "kind": "Work",
@@ -267,9 +265,7 @@ class _SharedParts:
                 "finalizers": [EXECUTION_CONTROLLER_FINALIZER],
             },
             "spec": {
-                "workload": {
-                    "manifests": [stamp(pruned, space, self.name, {**state, **labels}, {**self.origin, **sized})]
-                },
+                "workload": {"manifests": [stamp(pruned, space, self.name, {**state, **labels}, self.origin)]},
                 "suspendDispatching": _is_suspended(self.spec, cluster),
                 "preserveResourcesOnDeletion": _is_preserved(self.spec, cluster),
             },

@@ -7,8 +7,8 @@ made from it: `resourceTemplateGeneration` and `generation` are added to what is
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
-from leeward.api.names import REPLICAS_ANNOTATION, RETAIN_REPLICAS_LABEL, TEMPLATE_GENERATION_ANNOTATION
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.names import RETAIN_REPLICAS_LABEL, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 from leeward.core.interpreter.dependencies import stateful_set_dependencies, template_dependencies
 from leeward.core.interpreter.fields import drop, int_at, list_at, mapping_at, pick, put, take, text_at, total, value_at
@@ -46,11 +46,8 @@ def _revise(manifest: Manifest, replicas: int) -> None:
 
 
 def _retain_replicas(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    """Retains replicas: with the label, an autoscaler in the member decides about them. A copy that replaces another is
-    made as large as that first."""
-    is_larger = int_at(desired, "spec", "replicas") > int_at(observed, "spec", "replicas")
-    is_sized = annotations_of(desired).get(REPLICAS_ANNOTATION) is not None
-    if text_at(desired, "metadata", "labels", RETAIN_REPLICAS_LABEL) == "true" and not (is_sized and is_larger):
+    """Retains replicas: with the label, an autoscaler in the member decides about replicas."""
+    if text_at(desired, "metadata", "labels", RETAIN_REPLICAS_LABEL) == "true":
         take(desired, observed, "spec", "replicas")
 
 

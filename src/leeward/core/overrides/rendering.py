@@ -22,7 +22,6 @@ from leeward.api.names import (
     APPLIED_OVERRIDES_ANNOTATION,
     AWAITED_GATE_ANNOTATION,
     DEPENDENCIES_REFUSED_ANNOTATION,
-    REPLICAS_ANNOTATION,
 )
 from leeward.api.rules.bounds import FEWER_OVERRIDERS, MOST_OVERRIDERS
 from leeward.api.rules.overrides import RBAC_WAY_OUT
@@ -43,14 +42,12 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Overridden:
     """A manifest for one cluster or several, and the rules that were carried out on it, in order. `refused`: the
-    cluster does not have these objects that it needs. `awaited`: nobody relies on it before these gates hold.
-    `replicas`: it asks for another number than its binding gives the cluster."""
+    cluster does not have these objects that it needs. `awaited`: nobody relies on it before these gates hold."""
 
     manifest: ReadOnlyManifest
     applied: tuple[OverrideRule, ...] = ()
     refused: str = ""
     awaited: str = ""
-    replicas: str = ""
 
     @cached_property
     def annotations(self) -> dict[str, str]:
@@ -62,12 +59,8 @@ class Overridden:
             key = APPLIED_OVERRIDES_ANNOTATION if namespaced else APPLIED_CLUSTER_OVERRIDES_ANNOTATION
             found.setdefault(key, []).append(rule)
         applied = {annotation: joined(rule.applied for rule in rules) for annotation, rules in found.items()}
-        told = {
-            DEPENDENCIES_REFUSED_ANNOTATION: self.refused,
-            AWAITED_GATE_ANNOTATION: self.awaited,
-            REPLICAS_ANNOTATION: self.replicas,
-        }
-        return {**applied, **{annotation: text for annotation, text in told.items() if text}}
+        lacking = {DEPENDENCIES_REFUSED_ANNOTATION: self.refused, AWAITED_GATE_ANNOTATION: self.awaited}
+        return {**applied, **{annotation: text for annotation, text in lacking.items() if text}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 Which replicas are ready is counted from the members' Pods. A task ends when what stays there and all other copies have
 truly had ready all that is asked for; or, past its grace period, where the old cluster is Ready, the brake is off, and
 the old copy has nothing ready that is to go. Nothing else excuses the end of a task: no label, release or scaling, no
-Pod that restarts, no cluster that cannot be looked at. Nor does a copy that its autoscaler grew go for fewer replicas
-than it served itself. What the user asked for is done: `Directly`, `suppressDeletion:
+Pod that restarts, no cluster that cannot be looked at. What the user asked for is done: `Directly`, `suppressDeletion:
 false`, another placement, a Cluster that is deleted, and replicas that nobody wants any more.
 """
 
@@ -16,7 +15,6 @@ from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from simulator.histories.checkers.works import given_replicas
 from simulator.histories.ground_truth import Change
-from simulator.histories.manifests import is_autoscaled
 from simulator.histories.named_objects import runs_on_foreign
 
 
@@ -86,21 +84,8 @@ class CopiesChecker:
             others = {*before, *(each for each, other in kept.items() if other.purge_mode != "Directly")} - {name}
             if self._braked_since is not None and self._scene.must_know(self._braked_since):
                 yield "S4", f"the eviction from {name} ended while the brake is engaged"
-            elif not any(map(self._scene.may_lie, others)):
-                if not self._is_enough(old, name, others):
-                    yield from self._served_nothing(key, old, task, others)
-                elif fewer := self._serves_fewer(old, name, others):
-                    yield "S1", f"the eviction from {name} ended, where {fewer[1]} served, and {fewer[0]} do by now"
-
-    def _serves_fewer(self, binding: ResourceBinding, name: str, others: set[str]) -> tuple[int, int] | None:
-        """Numbers of replicas that serve without an autoscaled copy, and that it served itself; None where these
-        are not more. Its load comes to the others, whatever they are assigned."""
-        copy = self._scene.truth.copy(name, binding)
-        if copy is None or not is_autoscaled(copy) or self._scene.may_lie(name):
-            return None
-        serving = self._scene.truth.copies(name, binding).worst_since(self._scene.evidence_since(name))
-        left = replicas_of(binding).get(name, 0) + sum(max(0, self._best(binding, each)) for each in others)
-        return (left, serving) if left < serving else None
+            elif not any(map(self._scene.may_lie, others)) and not self._is_enough(old, name, others):
+                yield from self._served_nothing(key, old, task, others)
 
     def _is_enough(self, binding: ResourceBinding, name: str, others: set[str]) -> bool:
         """Tells whether all that is asked for was truly ready in the others, with what stays, at a moment that the

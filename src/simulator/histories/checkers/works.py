@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kubeapi.meta import Manifest
 from leeward.api.names import cluster_of_execution_space, execution_space
-from leeward.api.work import Binding, ManifestStatus, Work
+from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
 from simulator.histories.checkers.dependencies import LONGEST_WAIT_SECONDS
 from simulator.histories.checkers.lateness import CONTROLLERS, ENDLESS
@@ -23,7 +23,7 @@ from simulator.histories.ground_truth import (
     is_execution_space,
     owner_of,
 )
-from simulator.histories.manifests import BATCHES, asked_replicas, is_autoscaled
+from simulator.histories.manifests import BATCHES, asked_replicas
 from simulator.histories.overriding import effects, resized
 from simulator.histories.scripted import troubles_in
 
@@ -99,17 +99,7 @@ class WorksChecker:
         if needed is None or work is None:
             return needed is None and work is None
         given = given_replicas(truth, binding, cluster)
-        size = needed if given is None else given
-        return not binding.spec.is_workload or replicas_of_work(work) == size or self._is_sized(key, work, size)
-
-    def _is_sized(self, key: Key, work: Work, needed: int) -> bool:
-        """Tells whether the Work says that it is larger, and is so by no more than what autoscalers have made of all
-        copies."""
-        statuses = [
-            each for other in self._scene.truth.works_of(key).values() for each in other.status.manifest_statuses
-        ]
-        most, has = needed + sum(map(_ready, statuses)), replicas_of_work(work)
-        return all(map(is_autoscaled, work.spec.workload.manifests)) and work.replicas == has and needed <= has <= most
+        return not binding.spec.is_workload or replicas_of_work(work) == (needed if given is None else given)
 
     def overdue(self, now: float) -> Iterator[Violation]:
         """Finds what should be there by now; to be asked again and again, also while nothing changes. Holds: L1."""
@@ -182,11 +172,6 @@ def given_replicas(truth: GroundTruth, binding: Binding, cluster: str) -> int | 
 def _wait_seconds(binding: Binding) -> float:
     """A copy may wait for what its template names (S15)."""
     return LONGEST_WAIT_SECONDS if binding.spec.propagate_deps else 0.0
-
-
-def _ready(status: ManifestStatus) -> int:
-    fields: Manifest = status.status or {}
-    return fields.get("readyReplicas", 0)
 
 
 def replicas_of_work(work: Work) -> int:
