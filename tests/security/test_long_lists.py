@@ -15,7 +15,13 @@ from kubeapi.resource import Resource
 from kubeserver.errors import Refused
 from kubeserver.kinds.metadata import MAX_ENTRIES
 from kubeserver.limits import MAX_FIELDS, check_body
-from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, NOT_READY_TAINT, execution_space
+from leeward.api.names import (
+    DRAIN_TAINT,
+    EXECUTION_CONTROLLER_FINALIZER,
+    FLAPPING_TAINT,
+    NOT_READY_TAINT,
+    execution_space,
+)
 from leeward.api.resource import WORKS
 from leeward.api.rules.bounds import (
     MOST_CLUSTERS,
@@ -111,9 +117,10 @@ def test_l4_a_list_has_a_bound_that_a_stored_one_may_keep(most: Manifest, more: 
     assert MOST_REFERENCES == 20 * 1_000
 
 
-def test_s10_the_taints_of_an_outage_are_written_beside_any_number_of_others() -> None:
+@pytest.mark.parametrize("key", [NOT_READY_TAINT, DRAIN_TAINT, FLAPPING_TAINT])
+def test_s10_the_taints_of_an_outage_and_a_drain_are_written_beside_any_number_of_others(key: str) -> None:
     full = cluster(MOST_TAINTS)
-    ours = {"key": NOT_READY_TAINT, "effect": "NoExecute"}
+    ours = {"key": key, "effect": "NoExecute"}
     out = {**full, "spec": {**full["spec"], "taints": [*full["spec"]["taints"], ours]}}
     assert validate_change(out, full) == []
 

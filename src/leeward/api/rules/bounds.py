@@ -10,6 +10,7 @@ from kubeapi.codec import encode
 from kubeapi.diff import is_equal
 from kubeapi.field import Node, Problems
 from kubeapi.status import Problem
+from leeward.api.names import DRAIN_TAINT, FLAPPING_TAINT
 from leeward.api.policy import Placement
 
 MOST_OVERRIDERS = 100
@@ -30,7 +31,7 @@ MOST_REFERENCES = 20_000
 MOST_TAINTS = 2_000
 """Most taints of a Cluster; policies may have brought each of them."""
 MOST_POLICY_TAINTS = 100
-_OWN_TAINTS = "cluster.karmada.io/"
+_OWN_GROUP, _OWN_TAINTS = "cluster.karmada.io/", (DRAIN_TAINT, FLAPPING_TAINT)
 MOST_WEBHOOKS, MOST_WEBHOOK_RULES = 100, 1_000
 """Most webhooks of one configuration, and most rules of all of these: each object is held against each rule."""
 MOST_NAME_LETTERS = 253
@@ -164,7 +165,8 @@ def cluster_bounds_problems(cluster: Node, old: Node | None) -> Problems:
 
 
 def _users_taints(taints: Node) -> int:
-    return sum(not taint["key"].text.startswith(_OWN_TAINTS) for taint in taints.items())
+    keys = [taint["key"].text for taint in taints.items()]
+    return sum(not key.startswith(_OWN_GROUP) and key not in _OWN_TAINTS for key in keys)
 
 
 def taint_policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
