@@ -117,6 +117,24 @@ def test_l4_a_list_has_a_bound_that_a_stored_one_may_keep(most: Manifest, more: 
     assert MOST_REFERENCES == 20 * 1_000
 
 
+def test_s10_a_failover_of_what_many_share_keeps_the_old_clusters_beside_the_new() -> None:
+    full, moving = binding(requiredBy=dependents(400, 50)), binding(requiredBy=dependents(400, 51))
+    assert validate_change(moving, full) == []
+    most, more = binding(requiredBy=dependents(800, 50)), binding(requiredBy=dependents(801, 50))
+    assert validate_change(most, full) == []
+    (problem,) = validate_change(more, full)
+    assert (problem.field, "copy its template under several names" in problem.message) == ("spec", True)
+    exchanged = binding(requiredBy=[*dependents(800, 50), {"name": "other", "clusters": targets(50)}])
+    assert validate_change(exchanged, more) == []
+    assert validate(moving) != []
+
+
+def test_s10_a_failover_from_as_many_clusters_as_there_may_be_is_written() -> None:
+    full = binding(clusters=targets(MOST_CLUSTERS))
+    moved = binding(clusters=targets(MOST_CLUSTERS + 1)[1:], gracefulEvictionTasks=leaving(1))
+    assert validate_change(moved, full) == []
+
+
 @pytest.mark.parametrize("key", [NOT_READY_TAINT, DRAIN_TAINT, FLAPPING_TAINT])
 def test_s10_the_taints_of_an_outage_and_a_drain_are_written_beside_any_number_of_others(key: str) -> None:
     full = cluster(MOST_TAINTS)

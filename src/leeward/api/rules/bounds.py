@@ -28,6 +28,8 @@ MOST_CLUSTERS = 5_000
 Work."""
 MOST_REFERENCES = 20_000
 """Most entries of these lists together: they may name a cluster several times."""
+_LEAVING = 2
+"""Times as many that a stored binding may name: in a failover, the cluster that is left stays beside the new one."""
 MOST_TAINTS = 2_000
 """Most taints of a Cluster; policies may have brought each of them."""
 MOST_POLICY_TAINTS = 100
@@ -48,6 +50,7 @@ FEWER_OVERRIDERS = (
     f"a policy may have at most {MOST_OVERRIDERS} for one cluster; join those of one field, or make several policies"
 )
 _SEVERAL = "make several of it"
+_SEVERAL_TEMPLATES = "copy its template under several names, each for fewer applications or clusters"
 _FEWER = "select by label or by kind instead of by name, or make several policies of it"
 
 
@@ -191,7 +194,7 @@ def _rules_of_webhooks(hooks: Node) -> int:
 
 def binding_bounds_problems(binding: Node, old: Node | None) -> Problems:
     """Problems of a binding that asks for too many Works, and for more than the stored one, or whose template has no
-    name that an object may have."""
+    name that an object may have. A failover may exchange stored clusters, and keep the old beside the new."""
     spec, stored = binding["spec"], Node("", None) if old is None else old["spec"]
     for field in ("apiVersion", "kind", "namespace", "name", "uid", "resourceVersion"):
         text = spec["resource"][field]
@@ -201,14 +204,13 @@ def binding_bounds_problems(binding: Node, old: Node | None) -> Problems:
     if all(is_equal(spec[field].value, stored[field].value) for field in fields):
         return
     named, before = _clusters_named_by(spec), _clusters_named_by(stored)
-    if sum(named.values()) > MOST_REFERENCES and sum(named.values()) >= sum(before.values()):
-        yield spec.too_many(
-            sum(named.values()), f"clusters, requiredBy and gracefulEvictionTasks may name {MOST_REFERENCES} together"
-        )
-    elif len(named) > MOST_CLUSTERS and len(named) >= len(before):
-        yield spec.too_many(
-            len(named), f"clusters, requiredBy and gracefulEvictionTasks may name {MOST_CLUSTERS} clusters"
-        )
+    times = 1 if old is None else _LEAVING
+    most, clusters = MOST_REFERENCES * times, MOST_CLUSTERS * times
+    lists = "clusters, requiredBy and gracefulEvictionTasks"
+    if sum(named.values()) > max(most, sum(before.values())):
+        yield spec.too_many(sum(named.values()), f"{lists} may name {most} together; {_SEVERAL_TEMPLATES}")
+    elif len(named) > max(clusters, len(before)):
+        yield spec.too_many(len(named), f"{lists} may name {clusters} clusters; {_SEVERAL_TEMPLATES}")
 
 
 def _clusters_named_by(spec: Node) -> Counter[str]:
