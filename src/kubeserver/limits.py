@@ -24,6 +24,7 @@ MAX_LARGE_VALUES = 200_000
 """Values of an object of a large resource, which may have `MAX_BODY_BYTES` (`StoreBounds.large`)."""
 MAX_FIELDS = 60_000
 """Fields of a body of `MAX_VALUES`: each is checked, and has an owner. A body of a large resource has no such bound."""
+_YAML = ("application/yaml", "application/apply-patch+yaml")
 LEAVING_BYTES = 64 * 1024
 """Bytes that an object may grow by while it is deleted: a deletion must never fail for its size."""
 
@@ -34,10 +35,15 @@ _STEPS = [1 if code in b"[{" else -1 for code in range(256)]
 """Steps by which the text is deeper behind each bracket."""
 
 
-def check_body(body: bytes, *, large: bool = False) -> None:
-    """Raises: Refused for JSON that is nested too deeply or has too many values. The rest is left to its parser."""
+def check_body(body: bytes, content_type: str = "", *, large: bool = False) -> None:
+    """Raises: Refused for JSON that is nested too deeply or has too many values. The rest is left to its parser.
+
+    YAML has bounds of its own where it is read: its texts need no quotes, so that their signs look like values.
+    """
     if is_too_deep(body):
         raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
+    if content_type.partition(";")[0].strip() in _YAML and not body.lstrip().startswith((b"{", b"[")):
+        return
     most, fields = (MAX_LARGE_VALUES, MAX_LARGE_VALUES) if large else (MAX_VALUES, MAX_FIELDS)
     if has_too_many_values(body, most):
         raise bad_request(f"the request body has more than {most} values; put them into several objects")

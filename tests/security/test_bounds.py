@@ -31,7 +31,7 @@ from kubeserver.handler import StreamResponse, User
 from kubeserver.http.front import MAX_WATCHES, HttpFront
 from kubeserver.http.heap import HeapTrimming
 from kubeserver.kinds.metadata import ADDED_ENTRIES, MAX_ENTRIES
-from kubeserver.limits import MAX_VALUES
+from kubeserver.limits import MAX_FIELDS, MAX_VALUES
 from kubeserver.webhooks.calling import Address, Uncallable
 from kubeserver.webhooks.https import MAX_ANSWER_BYTES, HttpsWebhooks
 from tests.certificates import Authority
@@ -298,6 +298,43 @@ def test_owners_that_are_said_twice_are_found_in_one_go() -> None:
         made = await world.create(CONFIG_MAPS, {"metadata": {"name": "a", "ownerReferences": [*owners, *owners[::-1]]}})
         assert made.body["metadata"]["ownerReferences"] == owners
         assert "duplicate UID(s) observed: u2, u1, u0" in made.headers["warning"]
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "content_type"),
+    [
+        ("POST", CONFIG_MAPS, "application/yaml"),
+        ("PATCH", f"{CONFIG_MAPS}/a", "application/apply-patch+yaml"),
+        ("PATCH", f"{CONFIG_MAPS}/a", "application/apply-patch+yaml; charset=utf-8"),
+    ],
+)
+@pytest.mark.parametrize("sign", [":", ","])
+def test_the_text_in_yaml_may_have_as_many_signs_as_it_likes(
+    method: str, path: str, content_type: str, sign: str
+) -> None:
+    """A block of text needs no quotes in YAML."""
+
+    async def story(world: ApiWorld) -> None:
+        text = f"a{sign}b\n" * (MAX_VALUES + 1)
+        lines = "".join(f"    {line}\n" for line in text.splitlines())
+        body = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  text: |\n{lines}".encode()
+        query = {"fieldManager": "me"} if method == "PATCH" else {}
+        written = await world.call(method, path, body, query=query, content_type=content_type)
+        assert (written.code, written.body.get("data")) == (201, {"text": text})
+
+    tell(story)
+
+
+@pytest.mark.parametrize("blank", ["", "\n"])
+@pytest.mark.parametrize("content_type", ["application/yaml", "application/json"])
+def test_json_has_bounded_fields_however_it_is_called(content_type: str, blank: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        fields = ",".join(f'"k{number}":"v"' for number in range(MAX_FIELDS))
+        body = f'{blank}{{"metadata":{{"name":"a"}},"data":{{{fields}}}}}'.encode()
+        refused = await world.call("POST", CONFIG_MAPS, body, content_type=content_type)
+        assert (refused.code, f"more than {MAX_FIELDS} fields" in refused.body["message"]) == (400, True)
 
     tell(story)
 

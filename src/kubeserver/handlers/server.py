@@ -117,7 +117,8 @@ class ApiServer:
             connect, asked = found
             await self._admit_connection(asked)
             return await connect(asked)
-        check_body(request.body, large=self._takes_large(request))
+        content_type = request.headers.get("content-type", "")
+        check_body(request.body, content_type, large=self._takes_large(request))
         answered = self.health.answer(request) or self._access.issuer.answer(request)
         if answered is None and request.path == "/":
             others = (*self.health.paths(), *self._access.issuer.paths)
