@@ -27,13 +27,12 @@ MOST_CLUSTERS = 5_000
 """Most clusters that one binding names, as its own, as those of dependents or as those that it leaves: each has a
 Work."""
 MOST_REFERENCES = 20_000
-"""Most entries of these lists together: they may name a cluster several times."""
-_LEAVING = 2
-"""Times as many that a stored binding may name: in a failover, the cluster that is left stays beside the new one."""
+"""Most entries of these lists together: they may name a cluster several times. Both bounds are doubled for a stored
+binding: in a failover, the cluster that is left stays beside the new one."""
 MOST_TAINTS = 2_000
 """Most taints of a Cluster; policies may have brought each of them."""
 MOST_POLICY_TAINTS = 100
-_OWN_GROUP, _OWN_TAINTS = "cluster.karmada.io/", (DRAIN_TAINT, FLAPPING_TAINT)
+_OWN_GROUP, _OWN = "cluster.karmada.io/", (DRAIN_TAINT, FLAPPING_TAINT)
 MOST_WEBHOOKS, MOST_WEBHOOK_RULES = 100, 1_000
 """Most webhooks of one configuration, and most rules of all of these: each object is held against each rule."""
 MOST_NAME_LETTERS = 253
@@ -50,7 +49,7 @@ FEWER_OVERRIDERS = (
     f"a policy may have at most {MOST_OVERRIDERS} for one cluster; join those of one field, or make several policies"
 )
 _SEVERAL = "make several of it"
-_SEVERAL_TEMPLATES = "copy its template under several names, each for fewer applications or clusters"
+_OF_LISTS = "in clusters, requiredBy and gracefulEvictionTasks; copy its template under several names, each for fewer"
 _FEWER = "select by label or by kind instead of by name, or make several policies of it"
 
 
@@ -168,8 +167,7 @@ def cluster_bounds_problems(cluster: Node, old: Node | None) -> Problems:
 
 
 def _users_taints(taints: Node) -> int:
-    keys = [taint["key"].text for taint in taints.items()]
-    return sum(not key.startswith(_OWN_GROUP) and key not in _OWN_TAINTS for key in keys)
+    return sum(not (key := taint["key"].text).startswith(_OWN_GROUP) and key not in _OWN for taint in taints.items())
 
 
 def taint_policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
@@ -204,13 +202,11 @@ def binding_bounds_problems(binding: Node, old: Node | None) -> Problems:
     if all(is_equal(spec[field].value, stored[field].value) for field in fields):
         return
     named, before = _clusters_named_by(spec), _clusters_named_by(stored)
-    times = 1 if old is None else _LEAVING
-    most, clusters = MOST_REFERENCES * times, MOST_CLUSTERS * times
-    lists = "clusters, requiredBy and gracefulEvictionTasks"
+    most, clusters = (bound * (1 if old is None else 2) for bound in (MOST_REFERENCES, MOST_CLUSTERS))
     if sum(named.values()) > max(most, sum(before.values())):
-        yield spec.too_many(sum(named.values()), f"{lists} may name {most} together; {_SEVERAL_TEMPLATES}")
+        yield spec.too_many(sum(named.values()), f"may have at most {most} entries {_OF_LISTS}")
     elif len(named) > max(clusters, len(before)):
-        yield spec.too_many(len(named), f"{lists} may name {clusters} clusters; {_SEVERAL_TEMPLATES}")
+        yield spec.too_many(len(named), f"may name at most {clusters} clusters {_OF_LISTS}")
 
 
 def _clusters_named_by(spec: Node) -> Counter[str]:
