@@ -15,15 +15,15 @@ Holds: S1, S12. Karmada counts a Job that has begun as a replacement.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
 from leeward.api.work import ManifestStatus, Work
 from leeward.core.copies.evidence import is_about_present
-from leeward.core.interpreter.fields import mapping_at, mappings_at, text_at, value_at
-from leeward.core.interpreter.jobs import says_complete, says_finished, says_under_way
-from leeward.core.interpreter.plausible import plausible_count
+from leeward.core.interpreter.fields import mappings_at, text_at, value_at
+from leeward.core.interpreter.jobs import says_done, says_finished, says_under_way
 
 
 def is_job(resource: ReadOnlyManifest) -> bool:
@@ -62,23 +62,12 @@ def is_finished_job(work: Work | None) -> bool:
 def is_complete_job(work: Work) -> bool:
     """Tells whether the copy is a Job that has done its work, likewise, and all that the Work asks for by now: its part
     may have grown since."""
-    return _is_job_that(work, says_complete) and _has_done_all(work)
+    return _is_job_that(work, partial(says_done, jobs=work.spec.workload.manifests))
 
 
 def is_job_under_way(work: Work) -> bool:
     """Tells whether the copy is a Job that has begun and was not finished when it was reported."""
     return _is_job_that(work, says_under_way)
-
-
-def _has_done_all(work: Work) -> bool:
-    """Tells whether as much has succeeded as the Work asks for; so too where that is not told, or a policy of the Job
-    decides when it has succeeded."""
-    told = [mapping_at({"status": each.status}, "status").get("succeeded") for each in work.status.manifest_statuses]
-    manifests = work.spec.workload.manifests
-    if None in told or any(mapping_at(each, "spec", "successPolicy") for each in manifests):
-        return True
-    wanted = sum(plausible_count(value_at(each, "spec", "completions")) for each in manifests)
-    return sum(map(plausible_count, told)) >= wanted
 
 
 def _is_job_that(work: Work, says: Callable[[Any], bool]) -> bool:

@@ -100,6 +100,18 @@ def says_complete(status: Any) -> bool:
     return _outcome(mapping_at({"status": status}, "status")).get("type") == "Complete"
 
 
+def says_done(status: Any, jobs: Iterable[ReadOnlyManifest]) -> bool:
+    """Tells whether it says so, and that as many have succeeded as `jobs` ask for, where it tells how many have."""
+    told = mapping_at({"status": status}, "status").get("succeeded")
+    return says_complete(status) and (told is None or plausible_count(told) >= _completions_of(jobs))
+
+
+def _completions_of(jobs: Iterable[ReadOnlyManifest]) -> int:
+    """Completions that each of these Jobs asks for; 0 where a policy of the Job decides when it has succeeded."""
+    asked = (0 if mapping_at(each, "spec", "successPolicy") else int_at(each, "spec", "completions") for each in jobs)
+    return min(asked, default=0)
+
+
 def says_under_way(status: Any) -> bool:
     """Tells whether this status of a Job says that a part of its work is done or runs, and that it is not finished.
 
