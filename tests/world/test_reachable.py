@@ -10,7 +10,7 @@ from leeward.answers.imagined import ImaginedChange
 from leeward.answers.subjects import asked_of, explain_in
 from leeward.answers.what_if import what_if
 from leeward.api.meta import find_condition
-from leeward.api.names import REACHABLE_CONDITION
+from leeward.api.names import REACHABLE_CONDITION, SERVICE_OPTIONAL_ANNOTATION
 from leeward.api.resource import EVENTS
 from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.operations.status import look_at_fleet
@@ -77,6 +77,30 @@ def test_what_moves_to_where_no_service_selects_it_says_so_until_one_does() -> N
         await world.client.patch(POLICIES, "leading", {"spec": {"placement": placed("member1", "member2")}}, "default")
         await world.sleep(60)
         assert await told(world) == ("True", "Reachable")
+
+    play(story, TWO)
+
+
+def test_a_workload_that_needs_no_service_says_nothing() -> None:
+    async def story(world: World) -> None:
+        await lead(world, "member1")
+        option = {"metadata": {"annotations": {SERVICE_OPTIONAL_ANNOTATION: "true"}}}
+        await world.client.patch(POLICIES, "web", option, "default")
+        await world.sleep(30)
+        asked = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
+        assert list(asked.missing_dependencies) == []
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned(WEB) == {"member2": 2}, 1200)
+        await world.sleep(120)
+        assert await told(world) == ("", "")
+        await world.client.patch(
+            POLICIES, "web", {"metadata": {"annotations": {SERVICE_OPTIONAL_ANNOTATION: None}}}, "default"
+        )
+        await world.sleep(120)
+        assert await told(world) == ("False", "NoService")
+        await world.client.patch(POLICIES, "web", option, "default")
+        await world.sleep(60)
+        assert await told(world) == ("", "")
 
     play(story, TWO)
 

@@ -25,6 +25,7 @@ from leeward.answers.fleet_state import (
 from leeward.answers.redaction import preserved_fields, redacted_work
 from leeward.api.work import Binding, Work
 from leeward.core.execution.addresses import selector_of_service, selects
+from leeward.core.execution.reachability import may_need_service
 from leeward.core.interpreter import dependencies_of, has_dependencies
 from leeward.core.interpreter.fields import mapping_at
 from leeward.operations.drain import workload_of
@@ -116,7 +117,8 @@ def missing_there(state: FleetState, after: Mapping[BindingName, Binding]) -> li
                     named = f"{each.kind} {each.namespace}/{each.name}"
                     found.append(MissingDependency(workload_of(now), cluster, named, carrier is not None))
             services = [carriers.get((SERVICE, each.namespace, each.name)) for each in objects if each.kind == SERVICE]
-            if services and not any(each is not None and _comes_along(each, key, cluster) for each in services):
+            is_led = any(each is not None and _comes_along(each, key, cluster) for each in services)
+            if services and may_need_service(now) and not is_led:
                 found.append(MissingDependency(workload_of(now), cluster, NO_SERVICE, True))
     return found
 

@@ -30,7 +30,14 @@ from leeward.core.execution.addresses import (
     serving,
 )
 from leeward.core.execution.aggregate import aggregate
-from leeward.core.execution.reachability import SETTLES, ServiceCopies, lacks_address, reachability, stays
+from leeward.core.execution.reachability import (
+    SETTLES,
+    ServiceCopies,
+    lacks_address,
+    may_need_service,
+    reachability,
+    stays,
+)
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
@@ -81,7 +88,7 @@ class AddressesBehind:
     def reach(self, binding: Binding, template: Manifest) -> WorkloadReach:
         """Reachability of a workload; the one that is told already where nobody knows, or it may soon be over."""
         key, told = key_of(binding), find_condition(binding.status.conditions, REACHABLE_CONDITION)
-        services = self._selecting(binding, template) if is_application(binding) else []
+        services = self._selecting(binding, template) if may_need_service(binding) else []
         works = self._works(key) if services else {}
         serving = self._serving(binding).stays if services else ()
         found = reachability(serving, works, services) if serving or not services else told

@@ -13,6 +13,7 @@ from leeward.api.interpreter_config import (
 from leeward.api.names import POLICY_ID_LABEL
 from leeward.core.dependencies.requirements import names_own_of_each_cluster
 from leeward.core.execution.addresses import selector_of_service, selects
+from leeward.core.execution.reachability import may_need_service
 from leeward.core.interpreter import dependencies_of, lacks_health_rule, why_not_judged
 from leeward.core.interpreter.fields import text_at
 from leeward.core.interpreter.scripts import Operation, scripts_for
@@ -83,7 +84,7 @@ def services_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
         ]
         without = [set(_clusters_without(picture, claim, each)) for each in found]
         left = sorted(without[0].intersection(*without[1:])) if without else []
-        if left:
+        if left and may_need_service(claim.binding):
             named = ", ".join(str(each.template) for each in found)
             said = f"{claim.template} may go to {', '.join(left)}, where no Service selects it: {named} may not"
             others = tuple(each.policy.source for each in found)

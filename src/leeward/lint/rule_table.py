@@ -293,7 +293,7 @@ RULES: Sequence[LintRule] = (
         WARNING,
         "A workload that may go where no Service selects it",
         "It serves there after a failover, and nothing leads to it.",
-        "let the policy of the Service allow all clusters of the workload",
+        "let the policy of the Service allow all clusters; or set `leeward.dev/service-optional` on the workload's",
         services_left_behind,
         _CONTENTS,
     ),

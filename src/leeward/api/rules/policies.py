@@ -8,12 +8,24 @@ from collections import Counter
 from kubeapi.field import Node, Problems
 from leeward.api.failback import OptionFault, parse_failback, parse_time_to_start
 from leeward.api.gates import GATE_ANNOTATIONS, parse_gates, refuse_webhooks
-from leeward.api.names import ALL_ADDRESSES_ANNOTATION, EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.names import (
+    ALL_ADDRESSES_ANNOTATION,
+    EVICT_SHARED_ANNOTATION,
+    SERVICE_OPTIONAL_ANNOTATION,
+    VOLUMES_FOLLOW_ANNOTATION,
+)
 from leeward.api.purge_mode import GRACE_PURGE_MODES, OLD_WORDS
 from leeward.api.rollout import ROLLOUT_ANNOTATION, parse_rollout
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
 from leeward.api.rules.texts import qualified_name_fault
+
+_SWITCHES = (
+    ALL_ADDRESSES_ANNOTATION,
+    EVICT_SHARED_ANNOTATION,
+    SERVICE_OPTIONAL_ANNOTATION,
+    VOLUMES_FOLLOW_ANNOTATION,
+)
 
 
 def propagation_policy_problems(policy: Node, old: Node | None, id_label: str) -> Problems:
@@ -64,7 +76,7 @@ def _option_problems(metadata: Node) -> Problems:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault
         )
-    for name in (ALL_ADDRESSES_ANNOTATION, EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION):
+    for name in _SWITCHES:
         value = annotations.mapping.get(name)
         if value not in (None, "true", "false"):
             yield Node(f"{annotations.path}[{name}]", value).invalid("must be true or false")

@@ -4,8 +4,9 @@
     NoEndpoints   what is there selects none of its Pods, as both are rendered for the cluster
     NoAddress     a LoadBalancer Service that selects it is there, and is reported without an address
 
-A workload that no propagated Service selects says nothing: nobody means to reach it by one. Nor does one whose Service
-was not reported yet, or which has not been so for `SETTLES`: copies and Services come one after the other.
+A workload that no propagated Service selects says nothing: nobody means to reach it by one. Nor does one whose policy
+has `leeward.dev/service-optional`, as a worker with the labels of a Service that is meant for others. Nor one whose
+Service was not reported yet, or which has not been so for `SETTLES`: copies and Services come one after the other.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,8 +15,8 @@ from datetime import timedelta
 
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.meta import Condition
-from leeward.api.names import REACHABLE_CONDITION
-from leeward.api.work import Work
+from leeward.api.names import REACHABLE_CONDITION, SERVICE_OPTIONAL_ANNOTATION
+from leeward.api.work import Binding, Work, is_application
 from leeward.core.execution.addresses import selector_of_service, selects
 from leeward.core.interpreter.fields import list_at, text_at
 
@@ -33,6 +34,11 @@ class ServiceCopies:
     @property
     def name(self) -> str:
         return text_at(self.template, "metadata", "name")
+
+
+def may_need_service(binding: Binding) -> bool:
+    """Tells whether it is a workload to which Services may have to lead: its policy does not say otherwise."""
+    return is_application(binding) and binding.metadata.annotations.get(SERVICE_OPTIONAL_ANNOTATION) != "true"
 
 
 def reachability(
