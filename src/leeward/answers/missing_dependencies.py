@@ -75,7 +75,7 @@ class DependencyNames:
                 self._workloads[key] = {"spec": {"template": {"metadata": {"labels": labels}}}}
 
     def _services_of(self, key: BindingName) -> Iterator[NeededObject]:
-        """Services that select what the binding's workload makes."""
+        """Services that select the Pods of the binding's workload."""
         workload = self._workloads.get(key, {})
         for binding, selector in self._selectors.get(key.namespace, {}).items():
             if selects(selector, workload):

@@ -93,7 +93,7 @@ def timeline(state: FleetState, asked: OutageFilter) -> Timeline:
 def _rollouts(
     state: FleetState, asked: OutageFilter, since: datetime | None, wanted: frozenset[tuple[str, str]] | None
 ) -> Iterator[RolloutStory]:
-    """Rollouts of what is asked for; of a whole fleet those that are under way, or had a turn within a day."""
+    """Rollouts of the applications asked for; of a whole fleet those under way, or with a turn within a day."""
     begins = since or (state.as_of - timedelta(days=1) if wanted is None else None)
     for key, binding in state.bindings.items():
         known, condition = state_of(binding, state.as_of), find_condition(binding.status.conditions, ROLLOUT_CONDITION)

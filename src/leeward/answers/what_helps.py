@@ -94,7 +94,7 @@ def rollout_helps(view: RolloutView | None) -> Iterator[Help]:
 
 
 def more_by_sum(state: FleetState, key: BindingName, decision: Decision) -> int:
-    """Replicas that find too little room by the grades of nodes, and would fit by the sum of what is free."""
+    """Replicas that find too little room by the grades of nodes, and would fit by the sum of the free room."""
     held = decision.held.reason if decision.held is not None else ""
     lacks_room = isinstance(decision.result, Unplaceable) or held == HeldReason.NO_PLACE_TO_GO
     if not lacks_room or decision.quota_refusal or not counted_by_grade(state.clusters.values()):
@@ -140,7 +140,7 @@ class _Trial:
             yield from self.first_of(naming(self._binding, [self._state.clusters[name] for name in to]))
 
     def for_replacement(self) -> Iterator[Help]:
-        """Changes by which what leaves stays, or its replacement goes to another cluster, or becomes healthy."""
+        """Changes by which a leaving copy stays, or its replacement goes to another cluster, or becomes healthy."""
         yield from self.all_of(uncordoned(self._state, self._binding))
         yield from self.all_of(tolerating(self._state, self._binding))
         yield from self.named()
@@ -167,7 +167,7 @@ class _Trial:
             yield Help(what, "its cluster is looked at again, and what is due goes on", "leeward status")
 
     def for_release(self) -> Iterator[Help]:
-        """Another cluster, or another release, for what is healthy nowhere."""
+        """Another cluster, or another release, for an application that is healthy nowhere."""
         yield from self.named()
         resource = self._binding.spec.resource
         where = f" -n {resource.namespace}" if resource.namespace else ""

@@ -62,7 +62,7 @@ def _gates(binding: Binding, new: Collection[str]) -> Iterator[str]:
 def _rollout(
     state: FleetState, change: ImaginedChange, found: Projection, of: tuple[BindingName, Binding, Binding]
 ) -> Iterator[str]:
-    """Sentences on a rollout under way: what stops it in the outage, and which revision a replacement starts with."""
+    """Sentences on a rollout under way: why it stops in the outage, and which revision a replacement starts with."""
     key, before, then = of
     clusters = {**state.clusters, **found.worst.clusters}
     left = found.departures.get(key)

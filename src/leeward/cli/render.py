@@ -126,7 +126,7 @@ def _say(copies: "Sequence[RenderedCopy]", output: str, diff: bool) -> None:
 
 
 def document_of(copy: "RenderedCopy") -> str:
-    """YAML of a copy; of one that a rollout has not reached what it has, and what it would get."""
+    """YAML of a copy; of one that a rollout has not reached, its manifest now and the one to come."""
     overrides = f", overridden by {', '.join(copy.overrides)}" if copy.overrides else ""
     if not copy.keeps:
         return f"# {copy.cluster}{overrides}\n{_yaml(copy.wanted)}"

@@ -1,4 +1,4 @@
-"""View of a rollout: who has which revision, what each other cluster waits for, what comes, and the next command.
+"""View of a rollout: which cluster has which revision, why each other one waits, the next stage and command.
 
 Everything follows from what the binding remembers, its Works and its strategy. Nothing is decided anew.
 """

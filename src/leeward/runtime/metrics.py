@@ -218,7 +218,7 @@ class ProcessMetrics:
         self._shards.set_function(lambda: float(shards()))
 
     def leads(self, lease: str, holds: Callable[[], bool]) -> None:
-        """Has `holds` asked whenever somebody scrapes, so that what is told is never older than the lease.
+        """Has `holds` asked at each scrape, so that the metric is never older than the lease.
 
         Karmada: controller-runtime's, of the same name.
         """

@@ -81,7 +81,7 @@ def _selects(service: Work, workload: ReadOnlyManifest) -> bool:
 
 
 def lacks_address(service: Work) -> bool:
-    """Tells whether its report says so. What was not reported yet may have one."""
+    """Tells whether its report says so. A Service without a report may have one."""
     statuses = service.status.manifest_statuses
     return bool(statuses) and not any(list_at(each.status, "loadBalancer", "ingress") for each in statuses)
 

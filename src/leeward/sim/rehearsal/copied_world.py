@@ -264,7 +264,7 @@ BUILDING = Choice(
 
 
 def timing_of(settings: SettingsInForce) -> Timing:
-    """Timing of controllers and of agents. What is not told, such as how often a lease is renewed, fits what is."""
+    """Timing of controllers and of agents. Times that nobody sets, as of a lease's renewal, fit the others."""
     return Timing(
         cluster_status_update_frequency=settings.cluster_status_update_frequency,
         cluster_failure_threshold=settings.cluster_failure_threshold,

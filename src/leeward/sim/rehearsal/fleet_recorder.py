@@ -113,7 +113,7 @@ class FleetRecorder:
         self.bindings: dict[BindingName, Binding] = {}
         self.serving: dict[BindingName, ServingRecord] = defaultdict(ServingRecord)
         self.by_sum: dict[BindingName, int] = {}
-        """Replicas without a place by the grades of nodes, for which the sum of what was free had room."""
+        """Replicas without a place by the grades of nodes, for which the sum of the free room sufficed."""
         self.engaged = False
         self.was_engaged = False
         self._world = world
@@ -151,7 +151,7 @@ class FleetRecorder:
             self._note_serving(key)
 
     async def ask_by_sum(self) -> None:
-        """Asks for a second opinion on what finds no place by the grades of nodes. Raises: WorldError."""
+        """Asks for a second opinion on replicas without a place by the grades of nodes. Raises: WorldError."""
         asked, self._without_place = self._without_place, set()
         if not asked or not counted_by_grade(self._clusters.values()):
             return
@@ -286,7 +286,7 @@ def _targets(binding: Binding) -> dict[str, int]:
 
 
 def _lacks_place(binding: Binding) -> bool:
-    """Tells whether the scheduler finds no place for it, or for what is to leave."""
+    """Tells whether the scheduler finds no place for it, or for a copy that is to leave."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     is_unplaced = scheduled is not None and scheduled.status == "False"
     return is_unplaced or held_reason(binding) == HeldReason.NO_PLACE_TO_GO

@@ -26,7 +26,7 @@ from leeward.sim.rehearsal.scenario_steps import PlannedStep, ScenarioSteps, pla
 
 MOST_CLUSTERS, MOST_BINDINGS, MOST_REPLICAS = 60, 2_000, 10_000
 LOOK_SECONDS = 10.0
-"""Seconds after which at latest a second opinion is asked about what finds no place."""
+"""Seconds after which at latest a second opinion is asked about replicas without a place."""
 MOST_TURNS = 200_000_000
 """Number of turns that the virtual loop may make; a rehearsal of the greatest size needs a tenth of it."""
 
@@ -149,7 +149,7 @@ async def _play(state: FleetState, scenario: Scenario, steps: list[PlannedStep])
 
 
 async def _until(recorder: FleetRecorder, seconds: float) -> None:
-    """Waits until so many seconds of the scenario; what finds no place meanwhile gets a second opinion."""
+    """Waits until so many seconds of the scenario; replicas without a place meanwhile get a second opinion."""
     while (left := seconds - recorder.seconds) > 0:
         await asyncio.sleep(min(left, LOOK_SECONDS))
         await recorder.ask_by_sum()
