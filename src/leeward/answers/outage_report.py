@@ -1,4 +1,4 @@
-"""Markdown report of outages, for the post-mortem: what happened when, what was held and why, and how long it took.
+"""Markdown report of outages and rollouts, for the post-mortem: when each turn came, its reason, and how long it took.
 
 Everything that others have named is made printable and cannot end a cell, so that no row can be forged.
 """
@@ -6,9 +6,10 @@ Everything that others have named is made printable and cannot end a cell, so th
 from collections.abc import Iterator, Sequence
 
 from kubeapi.text import shown
-from leeward.answers.timeline import OutageStory, Timeline
+from leeward.answers.timeline import OutageStory, RolloutStory, Timeline
 from leeward.api.outage import MoveState
 from leeward.core.placement.cause import cause_in
+from leeward.core.rollout.state import short
 from leeward.operations.outage_story import name_of
 from leeward.operations.sentences import full_moment, long_span
 
@@ -30,6 +31,9 @@ def _lines(told: Timeline) -> Iterator[str]:
     for outage in told.outages:
         yield ""
         yield from _outage(outage)
+    for rollout in told.rollouts:
+        yield ""
+        yield from _rollout(rollout)
 
 
 def _outage(outage: OutageStory) -> Iterator[str]:
@@ -92,6 +96,17 @@ def _moved(outage: OutageStory) -> Iterator[str]:
     unlisted = outage.status.applications - len(outage.status.listed)
     if unlisted > 0:
         yield f"\n{unlisted} more are counted, and not listed."
+
+
+def _rollout(rollout: RolloutStory) -> Iterator[str]:
+    yield f"## Rollout of {_text(rollout.application)}"
+    yield ""
+    yield f"{_text(rollout.headline)}."
+    yield ""
+    rows = [
+        (full_moment(each.at), each.stage, short(each.revision), each.reason, each.message) for each in rollout.steps
+    ]
+    yield from _table(("At", "Stage", "Revision", "Turn", "Why"), rows)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
