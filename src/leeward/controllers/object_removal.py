@@ -22,6 +22,7 @@ from leeward.controllers.member_objects import MemberObjects
 from leeward.controllers.missing_kinds import MissingKinds
 from leeward.controllers.owned_claims import OwnedClaims
 from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.controllers.shared_contents import SharedContents
 from leeward.core.copies.job_copies import is_cron_job, runs_of
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.shared_resources import is_shared
@@ -75,6 +76,7 @@ class ObjectRemoval:
         self._returned = returned
         self._missing = MissingKinds(plane, member, works)
         self._claims = OwnedClaims(member)
+        self._contents = SharedContents(member, works)
         self._recorder = plane.recorder("execution-controller")
         self._deleted: dict[str, None] = {}
         """The uids of the objects that were deleted here, the latest last."""
@@ -127,10 +129,14 @@ class ObjectRemoval:
                     return False
                 if "deletionTimestamp" in observed["metadata"]:
                     return True
-                if is_shared(manifest["apiVersion"], manifest["kind"]) and await self.is_leaving():
+                is_lived_in = is_shared(manifest["apiVersion"], manifest["kind"])
+                if is_lived_in and await self.is_leaving():
                     return False
-                if not await self._is_to_go(work, ended=ended):
+                if not await self._is_to_go(work, ended=ended) or (found and self._contents.goes_first(work, observed)):
                     return True
+                if found and is_lived_in and (first := await self._contents.first_of(observed)):
+                    self._tell_kept(work, observed, first)
+                    return False
                 with suppress(Conflict):
                     await self._keep_owned(work, resource, observed)
                     await self._delete(resource, observed)
@@ -140,12 +146,13 @@ class ObjectRemoval:
             return self._objects.may_still_come(resource, key)
         return True
 
-    def _tell_kept(self, work: Work, observed: Manifest) -> None:
-        message = (
-            f"{observed['kind']} {key_of(observed)} in cluster {self._member.name} stays: this removal is about "
-            "another object of its name, or others live in it; `leeward orphans` lists it."
-        )
-        self._recorder.warning(WORKS, work, "RemovalNotOfThisObject", message)
+    def _tell_kept(self, work: Work, observed: Manifest, first: str = "") -> None:
+        """Raises: ObjectKept of a claim: its Pods may be ending."""
+        why = f"{first} lives in it" if first else "this removal is about another object of its name"
+        stays = f"{observed['kind']} {key_of(observed)} in cluster {self._member.name} stays: {why}"
+        if first and "Volume" in observed["kind"]:
+            raise ObjectKept(HeldReason.VOLUMES_STAY, stays)
+        self._recorder.warning(WORKS, work, "RemovalNotOfThisObject", f"{stays}; `leeward orphans` lists it.")
 
     async def _keep_owned(self, work: Work, resource: Resource[Manifest], observed: Manifest) -> None:
         """Raises: ObjectKept where claims belong to the object, or may: they would go with it. The member is asked now,

@@ -108,6 +108,12 @@ class MemberWorks:
         """Work without the status that is about to be written."""
         return self._works.get(name, self.space)
 
+    def going(self) -> Iterable[Work]:
+        """Works that are being deleted with their objects."""
+        for work in self._works.list(self.space):
+            if work.metadata.deletion_timestamp is not None and not work.spec.preserve_resources_on_deletion:
+                yield work
+
     def expected(self, work: Work) -> Work:
         """The Work with the status that is about to be written."""
         return self._statuses.expected(work)
