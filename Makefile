@@ -1,12 +1,13 @@
 # `make` lists the targets. Everything they need is installed into .venv by scripts/setup.
 .DEFAULT_GOAL := help
 BIN := .venv/bin
-CODE := src tests bench
+CODE := src kubeserver/src tests bench
 PAGE := src/leeward/dashboard/page/index.html
 PAGE_TOOLS := web/node_modules/.ready
 PAGE_SOURCES := $(shell find web -path web/node_modules -prune -o -type f -print)
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 
+OURS := pyproject.toml --no-emit-package leeward-kubeserver
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
 AUDIT := .venv-audit
 SITE := .venv-docs
@@ -48,9 +49,10 @@ docs: $(SITE)/.ready  ## build the site of the documentation into build/site; a 
 	@$(BIN)/python -m tests.site build/docs
 	@$(SITE)/bin/zensical build --clean --strict
 
-dist: setup page  ## build the wheel and the source archive into dist/, and try them in empty environments (two minutes)
-	@rm -rf dist/leeward-*.whl dist/leeward-*.tar.gz
+dist: setup page  ## build the wheels and source archives into dist/, and try them in empty environments (two minutes)
+	@rm -rf dist/leeward*.whl dist/leeward*.tar.gz
 	@$(BIN)/python -m hatchling build -d dist
+	@cd kubeserver && ../$(BIN)/python -m hatchling build -d ../dist
 	@$(BIN)/pytest -x -p no:cacheprovider tests/release
 
 oracle: setup  ## replay recorded answers: make oracle DIR=path (default: those of the tests)
@@ -133,8 +135,8 @@ man: setup  ## write the manual pages of all verbs into build/man1, for who pack
 	@$(BIN)/python -m leeward.cli.man_pages build/man1
 
 lock: setup  ## write requirements.lock, and what the image installs, anew from pyproject.toml
-	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
-	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/requirements.txt
+	@$(COMPILE) $(OURS) --group dev -o requirements.lock
+	@$(COMPILE) $(OURS) -c requirements.lock -o deploy/requirements.txt
 	@$(COMPILE) --group pyproject.toml:build -c requirements.lock -o deploy/build-requirements.txt
 	@$(COMPILE) --group pyproject.toml:audit -o deploy/audit-requirements.txt
 	@$(COMPILE) --group pyproject.toml:docs -o deploy/docs-requirements.txt

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from tests.tidiness import ROOT, sources
+from tests.tidiness import ROOT, SOURCE, sources
 
 PAGE = ROOT / "docs/invariants.md"
 HEADING = "## What holds each"
@@ -38,7 +38,7 @@ def ids() -> list[str]:
 def holders() -> Mapping[str, set[str]]:
     """Modules whose docstrings say that they hold an invariant, by its id."""
     found = defaultdict[str, set[str]](set)
-    for path, text in sources("src"):
+    for path, text in sources(*SOURCE):
         if _is_of_simulator(path):
             continue
         for said in _HOLDS.findall(text):
@@ -51,7 +51,7 @@ def holders() -> Mapping[str, set[str]]:
 def checkers() -> Mapping[str, set[str]]:
     """Modules of the simulator that find an invariant broken, by its id."""
     found = defaultdict[str, set[str]](set)
-    for path, text in sources("src"):
+    for path, text in sources(*SOURCE):
         if _is_of_simulator(path):
             for invariant in _FOUND.findall(text):
                 found[invariant].add(_module(path))
@@ -99,7 +99,8 @@ def _listed(names: set[str]) -> str:
 
 def _module(path: Path) -> str:
     """Name by which it is imported, but without `leeward` in front: `core.cluster_health.brake`."""
-    parts = path.with_suffix("").parts[1:]
+    parts = path.with_suffix("").parts
+    parts = parts[parts.index("src") + 1 :]
     parts = parts[1:] if parts[0] == "leeward" else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -25,7 +25,7 @@ ELSEWHERE = {
     "SECURITY.md": "reporting.md",
     "CHANGELOG.md": "changes.md",
     "bench/README.md": "measurements.md",
-    "src/kubeserver/README.md": "kubeserver.md",
+    "kubeserver/README.md": "kubeserver.md",
 }
 """Pages that stand beside what they are about, and where they are in the site."""
 

@@ -16,12 +16,13 @@ from typing import Any
 from vulture import Vulture
 
 ROOT = Path(__file__).parents[1]
-PYTHON = ("src", "tests", "bench")
+SOURCE = ("src", "kubeserver/src")
+PYTHON = (*SOURCE, "tests", "bench")
 _ITSELF = ("tidiness", "test_tidy")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = ("body", "orelse", "finalbody")
 _PAGE = re.compile(
-    r"(?<![\w/])(?:docs|deploy|examples|scripts|src|tests|bench)/[\w./-]*\w\.(?:md|py|sh|toml|yaml|json)\b"
+    r"(?<![\w/])(?:docs|deploy|examples|scripts|src|kubeserver/src|tests|bench)/[\w./-]*\w\.(?:md|py|sh|toml|yaml|json)\b"
 )
 _MODULE = re.compile(r"`((?:[\w.-]+/)*\w+\.py)`")
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
@@ -47,9 +48,9 @@ def sources(*folders: str) -> Iterator[tuple[Path, str]]:
 
 
 def long_functions(limit: int) -> dict[str, int]:
-    """Lines of each function of `src` that has more than `limit`, by `stem.name`."""
+    """Lines of each function of the source that has more than `limit`, by `stem.name`."""
     found: dict[str, int] = {}
-    for path, text in sources("src"):
+    for path, text in sources(*SOURCE):
         for node in _statements(text):
             if isinstance(node, _FUNCTIONS) and node.end_lineno is not None:
                 lines = node.end_lineno - node.lineno + 1
@@ -73,13 +74,14 @@ def descriptions_that_begin_with(words: Collection[str], *folders: str) -> set[s
 
 
 def long_files(limit: int) -> dict[str, int]:
-    lines = {str(path): text.count("\n") for path, text in sources("src")}
+    lines = {str(path): text.count("\n") for path, text in sources(*SOURCE)}
     return {path: number for path, number in lines.items() if number > limit}
 
 
 def shared_stems() -> dict[str, int]:
     """Stems of files that occur more than once inside a layer (a folder of an import package), and how often."""
-    by_layer = Counter((path.parts[1:3], path.stem) for path, _ in sources("src") if len(path.parts) > 3)
+    inside = [path.parts[path.parts.index("src") + 1 :] for path, _ in sources(*SOURCE)]
+    by_layer = Counter((parts[:2], Path(parts[-1]).stem) for parts in inside if len(parts) > 2)
     stems: dict[str, int] = {}
     for (_, stem), count in by_layer.items():
         if count > 1 and not stem.startswith("__"):
@@ -91,7 +93,7 @@ def shared_class_names() -> dict[str, int]:
     """Names of public classes that occur more than once, and how often."""
     names = Counter(
         node.name
-        for _, text in sources("src")
+        for _, text in sources(*SOURCE)
         for node in _tree(text).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
@@ -100,7 +102,7 @@ def shared_class_names() -> dict[str, int]:
 
 def figures() -> dict[str, int]:
     """Figures of the whole tree that have a bound; docstrings are those of the simulator, too."""
-    texts = {path: text for path, text in sources("src") if path.parts[1] == "leeward"}
+    texts = dict(sources("src/leeward"))
     trees = {path: _tree(text) for path, text in texts.items()}
     imports = [
         node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
@@ -171,8 +173,8 @@ def _root(node: ast.expr) -> str:
 
 
 def imported_libraries() -> set[str]:
-    """The top-level modules that `src` imports and Python does not bring."""
-    imported = {name for _, text in sources("src") for name in _imports(text)}
+    """The top-level modules that the source imports and Python does not bring."""
+    imported = {name for _, text in sources(*SOURCE) for name in _imports(text)}
     return {name.partition(".")[0] for name in imported} - sys.stdlib_module_names
 
 
@@ -204,9 +206,9 @@ def _imports(text: str) -> set[str]:
 
 
 def unread_names() -> set[str]:
-    """Functions, classes, variables and fields of `src` that no code of `src` and `bench` reads."""
+    """Functions, classes, variables and fields of the source that no code of it and of `bench` reads."""
     vulture: Any = Vulture()
-    vulture.scavenge([str(ROOT / "src"), str(ROOT / "bench")])
+    vulture.scavenge([str(ROOT / folder) for folder in (*SOURCE, "bench")])
     return {item.name for item in vulture.get_unused_code(min_confidence=60)}
 
 
@@ -248,6 +250,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "src").rglob("*.md"),
+        *(ROOT / "kubeserver").rglob("*.md"),
         ROOT / "Makefile",
         ROOT / ".ci/run",
     ):

@@ -1,11 +1,11 @@
-"""src/kubeserver/README.md: what it says is kept is served."""
+"""kubeserver/README.md: what it says is kept is served."""
 
 import re
 from pathlib import Path
 
 from kubeserver.builtin_kinds import BUILT_IN
 
-DOCUMENT = Path(__file__).parents[2] / "src" / "kubeserver" / "README.md"
+DOCUMENT = Path(__file__).parents[2] / "kubeserver" / "README.md"
 
 
 def test_every_kind_that_is_said_to_be_kept_is_served():

@@ -21,12 +21,12 @@ from typing import Any
 
 from mutmut.mutation.file_mutation import mutate_file_contents
 
-from tests.mutants.scope import ROOT, Room, Target
+from tests.mutants.scope import ROOT, SOURCES, Room, Target, source_path
 from tests.mutants.session import NO_TESTS, SURVIVED, Orders, function_of
 from tests.mutants.survivors import Entry
 
 NAME = re.compile(r"^(?P<module>.+)\.(?:x_(?P<function>.+)|xǁ(?P<kind>.+)ǁ(?P<method>.+))__mutmut_\d+$")
-COPIED = ("src", "tests", "bench", "docs", "deploy", "scripts", "README.md", "Makefile")
+COPIED = ("src", "kubeserver", "tests", "bench", "docs", "deploy", "scripts", "README.md", "Makefile")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _results(tree: Path, orders: Orders) -> list[dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.mutants.session"],
         cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree / "src")},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(tree / source) for source in SOURCES)},
         input=json.dumps(asdict(orders)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -115,7 +115,7 @@ def _played(result: dict[str, Any], tree: Path, texts: dict[str, dict[str, list[
     assert found is not None, result
     module, function = found["module"], found["function"] or f"{found['kind']}.{found['method']}"
     if module not in texts:
-        texts[module] = _texts((tree / "src" / Path(*module.split("."))).with_suffix(".py").read_text())
+        texts[module] = _texts(source_path(tree, f"{module.replace('.', '/')}.py").read_text())
     mangled = result["mutant"].rpartition(".")[2]
     was, becomes = _difference(texts[module][function_of(mangled) + "__mutmut_orig"], texts[module][mangled])
     return Played(module.removeprefix("leeward."), function, was, becomes, result["code"])

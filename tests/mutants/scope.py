@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src"
+SOURCES = ("src", "kubeserver/src")
 HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
 @dataclass(frozen=True)
 class Room:
-    """Packages or modules below `src`, and the tests that judge them."""
+    """Packages or modules below one of SOURCES, and the tests that judge them."""
 
     name: str
     paths: tuple[str, ...]
@@ -62,7 +62,8 @@ class Target:
 
     @property
     def module(self) -> str:
-        return ".".join(self.path.relative_to(SOURCE).with_suffix("").parts)
+        parts = self.path.relative_to(ROOT).with_suffix("").parts
+        return ".".join(parts[parts.index("src") + 1 :])
 
 
 def all_targets(prefix: str = "") -> list[Target]:
@@ -115,9 +116,14 @@ def _span(node: Function) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
+def source_path(tree: Path, part: str) -> Path:
+    """The package or module with this path below one of the sources of a tree."""
+    return next(path for source in SOURCES if (path := tree / source / part).exists())
+
+
 def _files(room: Room) -> list[Path]:
     found: list[Path] = []
-    for path in (SOURCE / part for part in room.paths):
+    for path in (source_path(ROOT, part) for part in room.paths):
         found += [path] if path.is_file() else sorted(path.rglob("*.py"))
     return found
 

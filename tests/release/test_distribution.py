@@ -1,4 +1,4 @@
-"""Package that users install: the wheel, in an empty environment without the repository, on each Python here."""
+"""Packages that users install: the wheels, in empty environments without the repository, on each Python here."""
 
 import hashlib
 import json
@@ -13,12 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from kubeserver import __version__ as server_version
 from leeward import __version__
 
 ROOT = Path(__file__).parents[2]
 UV = ROOT / ".venv" / "bin" / "uv"
 WHEEL = f"leeward-{__version__}-py3-none-any.whl"
 ARCHIVE = f"leeward-{__version__}.tar.gz"
+SERVER_WHEEL = f"leeward_kubeserver-{server_version}-py3-none-any.whl"
+SERVER_ARCHIVE = f"leeward_kubeserver-{server_version}.tar.gz"
+FOLDERS = {WHEEL: ".", SERVER_WHEEL: "kubeserver"}
+"""Folder of the source of each wheel."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """Versions that are tried where they are here; those that pyproject's classifiers name have been."""
 PLATFORM = "x86_64-manylinux_2_28"
@@ -51,8 +56,24 @@ def checkout(into: Path) -> Path:
 
 
 def build(source: Path, into: Path) -> Path:
-    run(sys.executable, "-m", "hatchling", "build", "-d", into, cwd=source, LEEWARD_COMMIT="0123456789abcdef")
+    for folder in FOLDERS.values():
+        command = (sys.executable, "-m", "hatchling", "build", "-d", into)
+        run(*command, cwd=source / folder, LEEWARD_COMMIT="0123456789abcdef")
     return into
+
+
+def packages(built: Path, wheel: str) -> set[str]:
+    """Names of the packages in a wheel."""
+    names = zipfile.ZipFile(built / wheel).namelist()
+    return {name.split("/")[0] for name in names} - {f"{wheel.removesuffix('-py3-none-any.whl')}.dist-info"}
+
+
+def environment(python: str, folder: Path, *wheels: Path | str) -> Path:
+    """Programs of a new environment with these wheels, and the libraries that the image has."""
+    run(UV, "venv", "--quiet", "--python", python, folder, cwd=folder.parent)
+    installed = ("--quiet", "--python", folder, "-c", ROOT / "deploy" / "requirements.txt", *wheels)
+    run(UV, "pip", "install", *installed, cwd=folder.parent)
+    return folder / "bin"
 
 
 def digest(path: Path) -> str:
@@ -61,7 +82,7 @@ def digest(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the wheel and the source archive."""
+    """The folder with the wheels and the source archives."""
     return build(checkout(tmp_path_factory.mktemp("source")), tmp_path_factory.mktemp("dist"))
 
 
@@ -81,27 +102,22 @@ def _runs(path: str) -> bool:
 
 def test_a_build_can_be_repeated_elsewhere(built: Path, tmp_path: Path) -> None:
     again = build(checkout(tmp_path / "source"), tmp_path / "dist")
-    assert {name: digest(built / name) for name in (WHEEL, ARCHIVE)} == {
-        name: digest(again / name) for name in (WHEEL, ARCHIVE)
-    }
+    files = (WHEEL, ARCHIVE, SERVER_WHEEL, SERVER_ARCHIVE)
+    assert {name: digest(built / name) for name in files} == {name: digest(again / name) for name in files}
 
 
-def test_the_archive_builds_the_same_wheel(built: Path, tmp_path: Path) -> None:
-    run("tar", "--extract", "--no-same-owner", "--file", built / ARCHIVE, cwd=tmp_path)
-    run(
-        sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=tmp_path / WHEEL.split("-py3")[0]
-    )
-    assert digest(tmp_path / WHEEL) == digest(built / WHEEL)
+@pytest.mark.parametrize(("archive", "wheel"), [(ARCHIVE, WHEEL), (SERVER_ARCHIVE, SERVER_WHEEL)])
+def test_an_archive_builds_the_same_wheel(built: Path, archive: str, wheel: str, tmp_path: Path) -> None:
+    run("tar", "--extract", "--no-same-owner", "--file", built / archive, cwd=tmp_path)
+    source = tmp_path / archive.removesuffix(".tar.gz")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=source)
+    assert digest(tmp_path / wheel) == digest(built / wheel)
 
 
-def test_the_wheel_has_what_is_needed_and_nothing_of_the_tests(built: Path) -> None:
+def test_a_wheel_has_its_packages_and_nothing_of_the_tests(built: Path) -> None:
+    assert packages(built, WHEEL) == {"leeward"}
+    assert packages(built, SERVER_WHEEL) == {"kubeserver", "kubeapi"}
     names = zipfile.ZipFile(built / WHEEL).namelist()
-    assert {name.split("/")[0] for name in names} == {
-        "leeward",
-        "kubeserver",
-        "kubeapi",
-        f"leeward-{__version__}.dist-info",
-    }
     here = {
         str(path.relative_to(ROOT / "src"))
         for path in (ROOT / "src").rglob("*")
@@ -117,26 +133,35 @@ def test_the_wheel_has_what_is_needed_and_nothing_of_the_tests(built: Path) -> N
 
 
 @pytest.mark.parametrize("version", PYTHONS)
-def test_only_the_wheel_is_needed_to_see_a_failover(built: Path, version: str, tmp_path: Path) -> None:
+def test_only_the_wheels_are_needed_to_see_a_failover(built: Path, version: str, tmp_path: Path) -> None:
     python = interpreter(version)
     if not python:
         pytest.skip(f"there is no Python {version} here: the wheel has not been tried on it")
     home = tmp_path / "home"
     home.mkdir()
-    run(UV, "venv", "--quiet", "--python", python, tmp_path / "venv", cwd=home)
-    installed = ("--quiet", "--python", tmp_path / "venv", "-c", ROOT / "deploy" / "requirements.txt", built / WHEEL)
-    run(UV, "pip", "install", *installed, cwd=home)
-    leeward = tmp_path / "venv" / "bin" / "leeward"
+    programs = environment(python, tmp_path / "venv", built / WHEEL, built / SERVER_WHEEL)
+    leeward = programs / "leeward"
     assert json.loads(run(leeward, "version", "-o", "json", cwd=home))["commit"] == "0123456789abcdef"
-    assert run(tmp_path / "venv" / "bin" / "kubeserver", "--help", cwd=home)
     assert run(leeward, "demo", cwd=home).rstrip().endswith("ok")
 
 
 def test_uvx_runs_it_without_an_installation(built: Path, tmp_path: Path) -> None:
-    told = run(
-        UV, "tool", "run", "--python", sys.executable, "--from", built / WHEEL, "leeward", "--version", cwd=tmp_path
-    )
+    found = ("--find-links", built, "--from", built / WHEEL)
+    told = run(UV, "tool", "run", "--python", sys.executable, *found, "leeward", "--version", cwd=tmp_path)
     assert told == f"leeward {__version__}\n"
+
+
+def test_the_api_server_passes_its_tests_where_it_is_alone(built: Path, tmp_path: Path) -> None:
+    """No package of Leeward is there, and none of its libraries."""
+    tools = ("pytest", "pytest-xdist", "hypothesis", "kubernetes")
+    programs = environment(sys.executable, tmp_path / "venv", built / SERVER_WHEEL, *tools)
+    for name in ("tests", "docs", "pyproject.toml"):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy2)(source, tmp_path / name)
+    (tmp_path / "kubeserver").mkdir()
+    shutil.copy2(ROOT / "kubeserver" / "README.md", tmp_path / "kubeserver")
+    assert run(programs / "kubeserver", "--help", cwd=tmp_path)
+    run(programs / "pytest", "-n", "auto", "-m", "not long", "tests/kubeserver", cwd=tmp_path)
 
 
 def test_the_classifiers_name_only_versions_that_are_tried() -> None:

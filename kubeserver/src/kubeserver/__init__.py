@@ -14,3 +14,5 @@ subresource: whoever embeds the server tells it (README.md). Never knows what it
 
 Start reading at `handler.py`, then `handlers/server.py`.
 """
+
+__version__ = "0.1.0"
