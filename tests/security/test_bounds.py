@@ -25,6 +25,7 @@ import pytest
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from kubeapi.transport import Request
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User
@@ -32,6 +33,8 @@ from kubeserver.http.front import MAX_WATCHES, HttpFront
 from kubeserver.http.heap import HeapTrimming
 from kubeserver.kinds.metadata import ADDED_ENTRIES, MAX_ENTRIES
 from kubeserver.limits import MAX_FIELDS, MAX_VALUES
+from kubeserver.serialization.protobuf import MEDIA_TYPE as PROTOBUF
+from kubeserver.serialization.protobuf import render_protobuf
 from kubeserver.webhooks.calling import Address, Uncallable
 from kubeserver.webhooks.https import MAX_ANSWER_BYTES, HttpsWebhooks
 from tests.certificates import Authority
@@ -310,7 +313,7 @@ def test_owners_that_are_said_twice_are_found_in_one_go() -> None:
         ("PATCH", f"{CONFIG_MAPS}/a", "application/apply-patch+yaml; charset=utf-8"),
     ],
 )
-@pytest.mark.parametrize("sign", [":", ","])
+@pytest.mark.parametrize("sign", [":", ",", "[", "{"])
 def test_the_text_in_yaml_may_have_as_many_signs_as_it_likes(
     method: str, path: str, content_type: str, sign: str
 ) -> None:
@@ -323,6 +326,51 @@ def test_the_text_in_yaml_may_have_as_many_signs_as_it_likes(
         query = {"fieldManager": "me"} if method == "PATCH" else {}
         written = await world.call(method, path, body, query=query, content_type=content_type)
         assert (written.code, written.body.get("data")) == (201, {"text": text})
+
+    tell(story)
+
+
+@pytest.mark.parametrize("sign", [":", ",", "[", "{"])
+def test_the_text_of_a_flow_in_yaml_and_of_protobuf_may_have_as_many_signs(sign: str) -> None:
+    text = f"a{sign}b " * (MAX_VALUES + 1)
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"text": text}}
+    flow = f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {{text: '{text}'}}}}".encode()
+
+    async def story(world: ApiWorld) -> None:
+        for content_type, body in (("application/yaml", flow), (PROTOBUF, render_protobuf(manifest))):
+            written = await world.call("POST", CONFIG_MAPS, body, content_type=content_type)
+            assert (written.code, written.body.get("data")) == (201, {"text": text})
+
+    tell(story)
+
+
+def test_protobuf_has_as_many_fields_as_json() -> None:
+    async def story(world: ApiWorld) -> None:
+        for count, said in ((MAX_FIELDS + 1, f"more than {MAX_FIELDS} fields"), (150_000, "limit is 1572864")):
+            data = {f"k{number}": "v" for number in range(count)}
+            manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+            refused = await world.call("POST", CONFIG_MAPS, render_protobuf(manifest), content_type=PROTOBUF)
+            assert said in refused.body["message"]
+
+    tell(story)
+
+
+@pytest.mark.parametrize("keys", [31_000, 49_000])
+def test_what_was_read_with_its_owners_is_written_back(keys: int) -> None:
+    """Owners name each field once more: `get`, an edit and `put`."""
+
+    async def story(world: ApiWorld) -> None:
+        made = config_map("a") | {"data": {f"k{number}": "v" for number in range(keys)}}
+        assert (await world.create(CONFIG_MAPS, made)).code == 201
+        read = (await world.get(f"{CONFIG_MAPS}/a")).body
+        assert len(read["metadata"]["managedFields"][0]["fieldsV1"]["f:data"]) > keys
+        read["data"]["k0"] = "other"
+        assert (await world.update(f"{CONFIG_MAPS}/a", read)).code == 200
+        owners: Manifest = {f"f:k{number}": {} for number in range(MAX_FIELDS + 1)}
+        read["metadata"]["managedFields"][0]["fieldsV1"] = owners
+        read["data"] = {}
+        refused = await world.update(f"{CONFIG_MAPS}/a", read)
+        assert (refused.code, f"more than {MAX_FIELDS} fields" in refused.body["message"]) == (400, True)
 
     tell(story)
 

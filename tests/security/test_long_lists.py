@@ -160,6 +160,15 @@ def test_l4_a_body_has_a_bounded_number_of_fields_but_definitions_have_more() ->
     check_body(encode({"text": '":' * MAX_FIELDS}))
 
 
+def test_l4_a_status_has_a_bounded_number_of_fields_of_whatever_resource() -> None:
+    """A Work may be large by its manifests; conditions have no manifests."""
+    most, more = ({"status": {f"k{number}": "1" for number in range(count)}} for count in (MAX_FIELDS, MAX_FIELDS + 1))
+    check_body(encode(most), large=True)
+    for told in (more, [{"op": "add", "path": "/status", "value": more}]):
+        with pytest.raises(Refused, match=f"more than {MAX_FIELDS} fields"):
+            check_body(encode(told), large=True)
+
+
 def work(*manifests: Manifest) -> Manifest:
     metadata = {"name": "made", "finalizers": [EXECUTION_CONTROLLER_FINALIZER]}
     return {"metadata": metadata, "spec": {"workload": {"manifests": [*manifests]}}}

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubeapi.meta import Object
+from kubeapi.text import shortened
+
+MOST_QUOTED = 300
+"""Letters of a value that a message quotes: a name that is a little too long for Kubernetes is quoted whole."""
 
 
 class StatusCause(Object, frozen=True):
@@ -40,15 +44,20 @@ class Status(Object, frozen=True, omit_defaults=False):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Problem of one field. `kind` is Kubernetes' `field.ErrorType`: Invalid, Required, NotSupported, ..."""
+    """Problem of one field. `kind` is Kubernetes' `field.ErrorType`: Invalid, Required, NotSupported, ...
+
+    `value` is one that the message quotes in part: another value is another problem.
+    """
 
     field: str
     kind: str
     message: str
+    value: str = ""
 
     @staticmethod
     def invalid(field: str, value: object, message: str) -> "Problem":
-        return Problem(field, "FieldValueInvalid", f"Invalid value: {_quote(value)}: {message}")
+        said, whole = _quote(value)
+        return Problem(field, "FieldValueInvalid", f"Invalid value: {said}: {message}", whole)
 
     @staticmethod
     def required(field: str, message: str = "") -> "Problem":
@@ -57,18 +66,16 @@ class Problem:
     @staticmethod
     def not_supported(field: str, value: object, supported: Sequence[str]) -> "Problem":
         choices = ", ".join(f'"{choice}"' for choice in supported)
-        return Problem(
-            field,
-            "FieldValueNotSupported",
-            f"Unsupported value: {_quote(value)}: supported values: {choices}",
-        )
+        said, whole = _quote(value)
+        message = f"Unsupported value: {said}: supported values: {choices}"
+        return Problem(field, "FieldValueNotSupported", message, whole)
 
     @staticmethod
     def forbidden(field: str, message: str) -> "Problem":
         return Problem(field, "FieldValueForbidden", f"Forbidden: {message}")
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.message}" if self.field else self.message
+        return f"{shortened(self.field, MOST_QUOTED)}: {self.message}" if self.field else self.message
 
 
 def quoted(text: str) -> str:
@@ -88,12 +95,18 @@ def _shown(letter: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _quote(value: object) -> str:
+def _quote(value: object) -> tuple[str, str]:
+    """Value as a message quotes it; and all of it, where that is only a part."""
+    if isinstance(value, str):
+        return quoted(shortened(value, MOST_QUOTED)), value if len(value) > MOST_QUOTED else ""
+    said = _written(value)
+    return shortened(said, MOST_QUOTED), said if len(said) > MOST_QUOTED else ""
+
+
+def _written(value: object) -> str:
     match value:
         case bool():
             return str(value).lower()
-        case str():
-            return quoted(value)
         case None:
             return "null"
         case int() | float():

@@ -34,6 +34,15 @@ def shown_lines(text: str) -> str:
     return "\n".join(shown(line, MAX_LINE) for line in text.split("\n"))
 
 
+def shortened(text: str, most: int) -> str:
+    """`text` of at most so many letters: of a longer one the beginning and the end, and how long it is."""
+    if len(text) <= most:
+        return text
+    told = f"… ({len(text)} characters) …"
+    left = most - len(told)
+    return f"{text[: left - left // 4]}{told}{text[len(text) - left // 4 :]}"
+
+
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 

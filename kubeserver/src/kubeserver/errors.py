@@ -7,8 +7,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from kubeapi import codec
-from kubeapi.status import Problem, Status, StatusCause, StatusDetails
+from kubeapi.status import MOST_QUOTED, Problem, Status, StatusCause, StatusDetails
+from kubeapi.text import shortened
 from kubeapi.transport import Response
 from kubeserver.serialization.yaml import dump_yaml
 
@@ -18,6 +21,8 @@ YAML = "application/yaml"
 
 MAX_WARNED, MAX_WARNED_EACH = 4096, 256
 """Letters of all warnings of one answer, and of each where they are more than that. As in Kubernetes."""
+MAX_MESSAGE, MAX_CAUSES, MAX_CAUSE = 16 * 1024, 100, 2048
+"""Letters of a refusal, causes that it names, and letters of each: it may quote names, values and rules of others."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _GENERIC = StatusDetails()
 
@@ -26,9 +31,24 @@ class Refused(Exception):
     """Ends a request with `status` as its answer."""
 
     def __init__(self, status: Status, headers: Mapping[str, str] | None = None) -> None:
+        status = _fit(status)
         super().__init__(status.message)
         self.status = status
         self.headers = headers or {}
+
+
+def _fit(status: Status) -> Status:
+    """The status within the bounds of a refusal."""
+    details = status.details
+    if details is not None:
+        name, group, kind = (shortened(text, MOST_QUOTED) for text in (details.name, details.group, details.kind))
+        causes = tuple(map(_fit_cause, details.causes[:MAX_CAUSES]))
+        details = replace(details, name=name, group=group, kind=kind, causes=causes)
+    return replace(status, message=shortened(status.message, MAX_MESSAGE), details=details)
+
+
+def _fit_cause(cause: StatusCause) -> StatusCause:
+    return StatusCause(cause.reason, shortened(cause.message, MAX_CAUSE), shortened(cause.field, MOST_QUOTED))
 
 
 class Unconvertible(Refused):

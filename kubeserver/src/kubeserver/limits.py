@@ -9,9 +9,12 @@ import re
 from collections.abc import Mapping
 from itertools import accumulate
 
+from msgspec import DecodeError, Raw, Struct, json
+
 from kubeapi.status import Status
 from kubeserver.errors import Refused, bad_request
 from kubeserver.serialization.durations import duration_fault
+from kubeserver.serialization.protobuf import MEDIA_TYPE as PROTOBUF
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 MAX_STORED_BYTES = 1536 * 1024
@@ -23,7 +26,8 @@ have some sixty thousand."""
 MAX_LARGE_VALUES = 200_000
 """Values of an object of a large resource, which may have `MAX_BODY_BYTES` (`StoreBounds.large`)."""
 MAX_FIELDS = 60_000
-"""Fields of a body of `MAX_VALUES`: each is checked, and has an owner. A body of a large resource has no such bound."""
+"""Fields of a body of `MAX_VALUES`: each is checked, and has an owner. `managedFields` may have as many beside: they
+name each field once more. Of a large resource, the bound is that of its status."""
 _YAML = ("application/yaml", "application/apply-patch+yaml")
 LEAVING_BYTES = 64 * 1024
 """Bytes that an object may grow by while it is deleted: a deletion must never fail for its size."""
@@ -38,17 +42,63 @@ _STEPS = [1 if code in b"[{" else -1 for code in range(256)]
 def check_body(body: bytes, content_type: str = "", *, large: bool = False) -> None:
     """Raises: Refused for JSON that is nested too deeply or has too many values. The rest is left to its parser.
 
-    YAML has bounds of its own where it is read: its texts need no quotes, so that their signs look like values.
+    YAML has bounds of its own where it is read: its texts need no quotes, so that their signs look like values. So does
+    protobuf, whose bytes may be any sign.
     """
-    if is_too_deep(body):
-        raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
-    if content_type.partition(";")[0].strip() in _YAML and not body.lstrip().startswith((b"{", b"[")):
+    media_type = content_type.partition(";")[0].strip()
+    if media_type == PROTOBUF:
+        if len(body) > MAX_STORED_BYTES:
+            raise too_large(MAX_STORED_BYTES)
         return
-    most, fields = (MAX_LARGE_VALUES, MAX_LARGE_VALUES) if large else (MAX_VALUES, MAX_FIELDS)
+    is_yaml = media_type in _YAML
+    if is_yaml and not body.lstrip().startswith((b"{", b"[")):
+        return
+    fault = _fault_of(body, large=large)
+    if fault and (not is_yaml or _is_json(body)):
+        raise bad_request(f"the request body {fault}")
+
+
+def _fault_of(body: bytes, *, large: bool) -> str:
+    most, fields = (MAX_LARGE_VALUES, MAX_LARGE_VALUES) if large else (MAX_VALUES, 2 * MAX_FIELDS)
+    if is_too_deep(body):
+        return f"is nested more than {MAX_DEPTH} levels deep"
     if has_too_many_values(body, most):
-        raise bad_request(f"the request body has more than {most} values; put them into several objects")
+        return f"has more than {most} values; put them into several objects"
     if _has_more(body, b":", fields):
-        raise bad_request(f"the request body has more than {fields} fields; put them into several objects")
+        return f"has more than {fields} fields; put them into several objects"
+    if _has_more(body, b":", MAX_FIELDS):
+        read = _read(body)
+        managed, status = _count(bytes(read.metadata.managed_fields), b":"), _count(bytes(read.status), b":")
+        if max((status,) if large else (managed, _count(body, b":") - managed)) > MAX_FIELDS:
+            return f"has more than {MAX_FIELDS} fields; put them into several objects"
+    return ""
+
+
+class _Metadata(Struct, frozen=True, rename="camel"):
+    managed_fields: Raw = Raw()
+
+
+class _Body(Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    status: Raw = Raw()
+
+
+def _read(body: bytes) -> _Body:
+    """Parts of an object that are counted apart. Another text may be a patch of any of them."""
+    try:
+        return json.decode(body, type=_Body)
+    except DecodeError:
+        return _Body(status=Raw(body))
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.decode(body, type=Raw)
+    except DecodeError:
+        return False
+    except RecursionError:
+        pass
+    return True
 
 
 def check_timeout(query: Mapping[str, str]) -> None:
@@ -79,8 +129,8 @@ def check_stored(value: bytes, before: bytes = b"", *, leaving: bool, large: boo
         raise bad_request(f"the object would have more than {most} values; put them into several objects")
 
 
-def too_large() -> Refused:
-    return _too_large(f"Request entity too large: limit is {MAX_BODY_BYTES}")
+def too_large(most: int = MAX_BODY_BYTES) -> Refused:
+    return _too_large(f"Request entity too large: limit is {most}")
 
 
 def _too_large(message: str) -> Refused:
@@ -101,4 +151,9 @@ def has_too_many_values(body: bytes, most: int) -> bool:
 
 
 def _has_more(body: bytes, sign: bytes, most: int) -> bool:
-    return body.count(sign) > most and _STRINGS.sub(b"", body).count(sign) > most
+    return body.count(sign) > most and _count(body, sign) > most
+
+
+def _count(body: bytes, sign: bytes) -> int:
+    """Number of the signs outside of strings."""
+    return _STRINGS.sub(b"", body).count(sign)

@@ -9,6 +9,10 @@ import msgspec
 from msgspec import Meta, field
 
 from kubeapi.meta import Object, ObjectMeta, wire_time
+from kubeapi.text import shortened
+
+MOST_MESSAGE = 32_768
+"""Letters that the message of a condition may have, as in Kubernetes."""
 
 ON_WIRE = Meta(extra={"on_wire": True})
 """Mark of a field with a struct default: the schema requires it all the same, as Karmada's does."""
@@ -66,7 +70,7 @@ class Condition(Object, frozen=True):
         default_factory=str
     )
     reason: Annotated[str, Meta(extra_json_schema=_CONDITION_REASON), ON_WIRE] = field(default_factory=str)
-    message: Annotated[str, Meta(extra_json_schema={"maxLength": 32768}), ON_WIRE] = field(default_factory=str)
+    message: Annotated[str, Meta(extra_json_schema={"maxLength": MOST_MESSAGE}), ON_WIRE] = field(default_factory=str)
     last_transition_time: Annotated[datetime | None, ON_WIRE] = None
     observed_generation: Annotated[int, Meta(extra_json_schema={"format": "int64", "minimum": 0})] = 0
 
@@ -81,14 +85,15 @@ def find_condition(conditions: Iterable[Condition], condition_type: str) -> Cond
 def set_condition(conditions: Sequence[Condition], condition: Condition, now: datetime) -> tuple[Condition, ...]:
     """`conditions` with `condition` put in its place; `lastTransitionTime` moves only when the status does.
 
-    Same as apimachinery's `meta.SetStatusCondition`.
+    Same as apimachinery's `meta.SetStatusCondition`. A message that no API server would store is cut.
     """
     old = find_condition(conditions, condition.type)
     if old is not None and old.status == condition.status and old.last_transition_time is not None:
         since = old.last_transition_time
     else:
         since = condition.last_transition_time or wire_time(now)
-    new = msgspec.structs.replace(condition, last_transition_time=since)
+    message = shortened(condition.message, MOST_MESSAGE)
+    new = msgspec.structs.replace(condition, message=message, last_transition_time=since)
     if old is None:
         return (*conditions, new)
     return tuple(new if c.type == condition.type else c for c in conditions)

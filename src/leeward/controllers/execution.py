@@ -19,7 +19,8 @@ from functools import partial
 import msgspec
 
 from kubeapi.diff import is_equal
-from leeward.api.meta import Condition, set_condition
+from kubeapi.text import shortened
+from leeward.api.meta import MOST_MESSAGE, Condition, set_condition
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
 from leeward.api.resource import WORKS
 from leeward.api.work import Work, WorkStatus, is_of_an_object
@@ -297,14 +298,14 @@ def _order_in(work: Work) -> tuple[object, ...]:
 def _applied(work: Work, problems: list[str], held: list[str]) -> Condition:
     generation = work.metadata.generation
     if held and not problems:
-        message = HELD + "; ".join(held)
+        message = shortened(HELD + "; ".join(held), MOST_MESSAGE)
         return Condition(APPLIED, "False", "VolumesHeld", message, observed_generation=generation)
     if problems:
         return Condition(
             type=APPLIED,
             status="False",
             reason="AppliedFailed",
-            message="Failed to apply all manifests: " + "; ".join((*problems, *held)),
+            message=shortened("Failed to apply all manifests: " + "; ".join((*problems, *held)), MOST_MESSAGE),
             observed_generation=generation,
         )
     return Condition(

@@ -11,6 +11,7 @@ from kubeapi import codec
 from kubeapi.diff import json_patch
 from kubeapi.field import Node
 from kubeapi.meta import Manifest
+from kubeapi.text import shortened
 from kubeapi.untrusted import mapping_in
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.resource import CLUSTERS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, SECRETS
@@ -29,7 +30,7 @@ from leeward.core.registration import (
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
-MAX_NAMED_PROBLEMS = 20
+MAX_NAMED_PROBLEMS, MAX_MESSAGE = 20, 8192
 _REASONS = {403: "Forbidden", 422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable"}
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[Manifest]]
@@ -115,9 +116,12 @@ def agent_who_asks(request: Mapping[str, Any]) -> str:
 
 
 def refusal(code: int, message: str, reason: str = "", retry_after: int = 0) -> Manifest:
-    """`reason` is by default the one that belongs to the code. `retry_after`: seconds after which to write again."""
+    """`reason` is by default the one that belongs to the code. `retry_after`: seconds after which to write again.
+
+    A long message is cut."""
     details = {"details": {"retryAfterSeconds": retry_after}} if retry_after else {}
-    status = {"code": code, "reason": reason or _REASONS[code], "message": message, **details}
+    told = shortened(message, MAX_MESSAGE)
+    status = {"code": code, "reason": reason or _REASONS[code], "message": told, **details}
     return {"allowed": False, "status": status}
 
 

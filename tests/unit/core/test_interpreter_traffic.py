@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
+from leeward.api.meta import MOST_MESSAGE
 from leeward.api.work import AggregatedStatusItem, Health
 from leeward.core.interpreter import aggregate_status, dependencies_of, health_of, reflect_status, retain
-from leeward.core.interpreter.thirdparty.merged_conditions import MAX_MESSAGE
 
 HEALTHY: Health = "Healthy"
 UNHEALTHY: Health = "Unhealthy"
@@ -175,7 +175,7 @@ def inner_item() -> AggregatedStatusItem:
 def test_a_message_of_a_thousand_clusters_is_as_long_as_the_definition_allows() -> None:
     long = [item(f"member{number}", {"conditions": [condition("Accepted", message="x" * 90)]}) for number in range(999)]
     (accepted,) = added(made("GatewayClass", None), *long)["conditions"]
-    assert len(accepted["message"]) == MAX_MESSAGE
+    assert len(accepted["message"]) == MOST_MESSAGE
 
 
 def exported(kind: str, status: Manifest, version: str = "v1beta1", **spec: Any) -> Manifest:

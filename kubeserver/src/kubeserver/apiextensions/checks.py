@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from kubeapi import codec
 from kubeapi.diff import is_equal, is_one_of
-from kubeapi.status import Problem, quoted
+from kubeapi.status import MOST_QUOTED, Problem, quoted
+from kubeapi.text import shortened
 from kubeserver.apiextensions.formats import has_format, is_known
 from kubeserver.apiextensions.node import Node
 from kubeserver.apiextensions.numeric import is_whole, number_problems
@@ -134,7 +135,8 @@ def _string(raw: Mapping[str, Any], value: str, path: str, budget: MatchBudget) 
     except ValueError as error:
         yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}', which is none: it {error}")
     if raw.get("format") and not has_format(value, raw["format"]):
-        said = f'Invalid value: "{value}": {_in_body(path)} must be of type {raw["format"]}: "{value}"'
+        told = shortened(value, MOST_QUOTED)
+        said = f'Invalid value: "{told}": {_in_body(path)} must be of type {raw["format"]}: "{told}"'
         yield Problem(path, "FieldValueTypeInvalid", said)
 
 

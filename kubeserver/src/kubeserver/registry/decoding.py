@@ -15,6 +15,7 @@ from kubeapi.status import Problem
 from kubeserver.builtin_kinds import is_served
 from kubeserver.errors import Refused, bad_request, invalid, refused_with_warnings, unsupported_media_type
 from kubeserver.kinds.kind import Kind, Schema
+from kubeserver.limits import check_body
 from kubeserver.registry.decoding_errors import DecodingError
 from kubeserver.registry.strict_decoding import fit
 from kubeserver.serialization.json_text import json_fault, json_name
@@ -53,7 +54,7 @@ def parse_body(kind: Kind, body: bytes, content_type: str) -> Manifest:
     """The body as a mapping; JSON where the client says nothing. Raises: Refused (400, 415)."""
     check_media_type(content_type)
     try:
-        parsed: Any = _load(body, content_type)
+        parsed: Any = _load(kind, body, content_type)
     except UnknownMessage as error:
         raise unsupported_media_type(_READ) from error
     except (codec.DecodeError, ValueError) as error:
@@ -183,9 +184,12 @@ def _fit_custom(schema: Schema, manifest: Manifest, known: ReadOnlyManifest) -> 
     return unknown + foreign
 
 
-def _load(body: bytes, content_type: str) -> Any:
+def _load(kind: Kind, body: bytes, content_type: str) -> Any:
+    """Raises: ValueError, and Refused for protobuf of too many values, which nobody could count before."""
     if content_type.startswith(MEDIA_TYPE):
-        return parse_protobuf(body)
+        parsed = parse_protobuf(body)
+        check_body(codec.encode(parsed), large=kind.plural == "customresourcedefinitions")
+        return parsed
     if "yaml" in content_type:
         return load_yaml(body)
     return msgspec.json.decode(body)

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 from kubeapi import codec
 from kubeapi.meta import ReadOnlyManifest
+from leeward.api.meta import MOST_MESSAGE
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.fields import int_at, list_at, mappings_at, text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.rules import InterpretationError
 
 _STATUSES = ("True", "False", "Unknown")
-MAX_MESSAGE = 32_768
-"""Letters that the message of a condition may have."""
 
 
 class Told(NamedTuple):
@@ -61,7 +60,7 @@ def _one_of(type_: str, told: Sequence[Told]) -> Mapping[str, Any]:
         "type": type_,
         "status": status,
         "reason": next((text_at(each, "reason") for each in saying if text_at(each, "reason")), "Reported"),
-        "message": ", ".join(_said(each, status) for each in told)[:MAX_MESSAGE],
+        "message": ", ".join(_said(each, status) for each in told)[:MOST_MESSAGE],
         "lastTransitionTime": max((text_at(each, "lastTransitionTime") for each in saying), default=""),
         "observedGeneration": max((int_at(each, "observedGeneration") for each in saying), default=0),
     }
