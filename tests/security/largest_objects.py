@@ -5,6 +5,7 @@ The fields are those of the types, so that a new one is in here. What admission 
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from kubeapi.codec import copy_manifest
@@ -229,9 +230,9 @@ def _make_room(manifest: Manifest, path: str) -> None:
 
 def _element(schema: Manifest, path: str, number: int) -> Any:
     if path.endswith("[]"):
-        made = next((make(number) for pattern, make in ELEMENTS.items() if re.search(f"{pattern}$", path)), None)
-        if made is not None:
-            return made
+        make = _maker_of(path)
+        if make is not None:
+            return make(number)
     if "enum" in schema:
         return schema["enum"][0]
     match schema.get("type"):
@@ -250,6 +251,11 @@ def _element(schema: Manifest, path: str, number: int) -> Any:
             return "1"
 
 
+@cache
+def _maker_of(path: str) -> Callable[[int], Any] | None:
+    return next((make for pattern, make in ELEMENTS.items() if re.search(f"{pattern}$", path)), None)
+
+
 def _grown(schema: Manifest, path: str, size: int) -> Any:
     if schema.get("type") == "array":
         return [_element(schema["items"], f"{path}[]", number) for number in range(size)]
@@ -265,8 +271,19 @@ def _grown(schema: Manifest, path: str, size: int) -> Any:
 
 
 def _key(path: str, number: int) -> str:
-    return next((key for pattern, key in _KEYS.items() if re.search(pattern, path)), "k{}").format(number)
+    return _key_form_of(path).format(number)
+
+
+@cache
+def _key_form_of(path: str) -> str:
+    return next((key for pattern, key in _KEYS.items() if re.search(pattern, path)), "k{}")
 
 
 def _text(path: str, size: int, plain: str) -> str:
-    return next((make(size) for pattern, make in TEXTS.items() if re.search(f"{pattern}$", path)), plain)
+    make = _text_maker_of(path)
+    return make(size) if make is not None else plain
+
+
+@cache
+def _text_maker_of(path: str) -> Callable[[int], str] | None:
+    return next((make for pattern, make in TEXTS.items() if re.search(f"{pattern}$", path)), None)

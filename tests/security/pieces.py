@@ -36,12 +36,12 @@ def walk() -> None:
 
 def steps_of(work: Callable[[], object]) -> float:
     """Steps that a work of this thread takes."""
+    gc.collect()
     seconds = min(_seconds_of(walk) for _ in range(3))
     return _seconds_of(work) / seconds * 1000
 
 
 def _seconds_of(work: Callable[[], object]) -> float:
-    gc.collect()
     since = time.thread_time()
     work()
     return time.thread_time() - since

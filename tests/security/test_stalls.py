@@ -179,7 +179,7 @@ def _smaller(size: int, body: bytes, said: str) -> int:
         stored = TOLD_STORED.search(said)
         bound = int(size * 0.97 * int(told[1]) / (int(stored[1]) if stored else len(body)))
     elif told := TOLD_AMOUNT.search(said):
-        found = body.count(b":" if told[2] == "fields" else b",")
+        found = body.count(b'":' if told[2] == "fields" else b",")
         bound = int(size * 0.97 * int(told[1]) / found) if found > int(told[1]) else size // 2
     else:
         bound = size // 8
