@@ -103,7 +103,7 @@ def test_l4_a_webhook_refuses_in_few_words() -> None:
 
 
 def test_values_that_differ_behind_what_is_quoted_are_different_problems() -> None:
-    """What was stored with a fault may stay; another fault is a new one."""
+    """A stored fault may stay, another one is new."""
     one, other = (Problem.invalid("a", LONG + end, "is none") for end in "ab")
     assert one != other
     assert one == Problem.invalid("a", LONG + "a", "is none")
@@ -113,7 +113,7 @@ def test_values_that_differ_behind_what_is_quoted_are_different_problems() -> No
 
 @pytest.mark.long
 def test_l4_a_work_with_thousands_of_failures_says_so() -> None:
-    """Its condition names as many as a condition may."""
+    """Tells of manifests that all fail; the condition names those that it has room for."""
 
     async def story(world: World) -> None:
         works: Resource[Manifest] = Resource.of_manifests(WORKS.api_version, "works", "Work", True)

@@ -103,7 +103,8 @@ def _conditions(status: ResourceBindingStatus, but: str) -> list[_Said]:
 
 def _is_first_success(before: list[_Said], after: list[_Said]) -> bool:
     """Tells whether all that is new is that it was scheduled, of which nothing was said before."""
-    new = [said[:2] for said in after if said not in before]
+    there = set(before)
+    new = [said[:2] for said in after if said not in there]
     known = {said[0] for said in before}
     return new == [("Scheduled", "True")] and known == {said[0] for said in after} - {"Scheduled"}
 
