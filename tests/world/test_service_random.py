@@ -172,6 +172,11 @@ def test_all_answers_agree_on_who_serves_and_so_it_happens() -> None:
     assert differences(5) == []
 
 
+def test_a_copy_that_waits_for_a_purge_takes_no_room() -> None:
+    """Room that is reserved for it is free again when its cluster reports."""
+    assert differences(206) == []
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_who_is_told_to_serve_serves_in_random_worlds(seed: int) -> None:

@@ -7,7 +7,7 @@ anything meanwhile. Application failover, and the small steps of a failback, are
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,14 +22,14 @@ from leeward.answers.imagined import ImaginedChange
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
-from leeward.api.work import Binding, GracefulEvictionTask
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
 from leeward.core.binding_status import status_after
 from leeward.core.cluster_health.brake import Brake, decide_brake, holds, looks_dead
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.eviction.due_evictions import due_evictions
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.scheduling import needs_scheduling
-from leeward.planning.batch import plan
+from leeward.planning.batch import owner_of, plan
 from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.planning.fleet import Fleet
 
@@ -150,10 +150,13 @@ class _Projecting:
         self._decide(keys, now)
 
     def _report(self, now: datetime) -> bool:
-        """Lets clusters report what was reserved in them a while ago."""
+        """Lets clusters report what was reserved in them a while ago; a copy that waits for a purge is not there."""
         if self._placed_at is None or now - self._placed_at < REPORTED_AFTER:
             return False
         fleet, self._placed_at = self.found.fleet, None
+        for binding in (self.found.bindings[key] for key in self.found.decisions):
+            if purged_in(binding.spec):
+                fleet.release(owner_of(binding))
         for name, reserved in fleet.reservations.all().items():
             if fleet[name].is_ready:
                 with suppress(ValueError, ArithmeticError):
@@ -287,6 +290,11 @@ def _unfinished(binding: Binding, decision: Decision, fleet: Mapping[str, Cluste
         if task.from_cluster in before
         or (not task.purge_rules.keeps_copy and task.from_cluster in fleet and looks_dead(fleet[task.from_cluster]))
     )
+
+
+def purged_in(spec: ResourceBindingSpec) -> Set[str]:
+    """Clusters whose copies are purged Directly: nothing new is made before these are known to be gone."""
+    return {task.from_cluster for task in spec.graceful_eviction_tasks if not task.purge_rules.keeps_copy}
 
 
 def _settled(binding: Binding) -> Binding:

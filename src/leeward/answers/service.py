@@ -29,7 +29,7 @@ from leeward.answers.expected_reports import (
 )
 from leeward.answers.fleet_state import BindingName, FleetState, key_of_binding
 from leeward.answers.imagined import ImaginedChange
-from leeward.answers.projection import Projection
+from leeward.answers.projection import Projection, purged_in
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import looks_dead
@@ -96,11 +96,6 @@ def _service(
         if name in well
     )
     return Service(asked, min(asked, serves), waiting)
-
-
-def purged_in(spec: ResourceBindingSpec) -> Set[str]:
-    """Clusters whose copies are purged Directly: nothing new is made before these are known to be gone."""
-    return {task.from_cluster for task in spec.graceful_eviction_tasks if not task.purge_rules.keeps_copy}
 
 
 def grown_copies(before: ResourceBindingSpec, works: Mapping[str, Work]) -> dict[str, int]:
