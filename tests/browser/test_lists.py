@@ -79,7 +79,7 @@ def test_a_dead_cluster_shows_no_figures_and_its_taints_one_by_one(browser: Brow
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open("/clusters/fra-2")
         capacity = page.locator("section.panel", has_text="Capacity")
-        expect(capacity).to_contain_text("It is not seen: how much is used is not known.")
+        expect(capacity).to_contain_text(": how much of it is used is not known.")
         expect(capacity.locator("table, .bar")).to_have_count(0)
         taints = page.locator("section.panel", has=page.get_by_role("heading", name="Taints")).locator("li")
         expect(taints).to_have_text(["cluster.karmada.io/not-ready:NoExecute"])

@@ -242,6 +242,7 @@ export function summary(many) {
     states: { Held: 1, Moving: 3, Due: 4, Kept: 2, Moved: 24, InPlace: many - 34 },
     nobody: 0,
     fewer: 8,
+    unknown: 0,
     brake: {
       engaged: false,
       overruled: false,

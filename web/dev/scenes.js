@@ -110,6 +110,7 @@ const moods = {
     coming: [],
     nobody: 0,
     fewer: 0,
+    unknown: 0,
     brake: {
       engaged: false,
       overruled: false,
@@ -126,6 +127,7 @@ const moods = {
     mood: "Braked",
     nobody: 12,
     fewer: 8,
+    unknown: 0,
     headline: "12 of 139 applications serve nobody, 8 with fewer replicas",
     detail: "7 of 12 clusters look dead: evictions are held. Nothing is moved or deleted while the brake is engaged.",
     states: { Held: 22, NotPlaced: 3, Kept: 2, InPlace: 112 },
@@ -159,6 +161,7 @@ const moods = {
     states: { Hindered: 1, InPlace: 28 },
     nobody: 0,
     fewer: 1,
+    unknown: 0,
   },
   empty: {
     mood: "Empty",
@@ -167,6 +170,7 @@ const moods = {
     coming: [],
     nobody: 0,
     fewer: 0,
+    unknown: 0,
     brake: null,
   },
   norights: {
@@ -176,6 +180,7 @@ const moods = {
     coming: [],
     nobody: 0,
     fewer: 0,
+    unknown: 0,
     brake: null,
     hidden: true,
     missing: ["may not list clusters.cluster.karmada.io"],

@@ -28,8 +28,13 @@ WORDS: Mapping[str, str] = {
 }
 """Words for the reasons of events that come most; of others the reason is taken apart."""
 TOLD_BY_TURNS = ("RolloutProgressed", "RolloutStopped")
-_PAST = {"Succeed": "succeeded", "Failed": "failed"}
+_PAST = {"Failed": "failed"}
+_ROUTINE = re.compile(r"Succeed$|^WorkDispatching$")
+"""Reasons of events that tell no more than that a step went well, where `WORDS` has no word for it."""
 _WITHIN = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CLAIM = re.compile(r"^Apply policy\((.+)\) succeed$")
+_SCHEDULERS_TEXT = re.compile(r" (?:\d+ replicas? stays?, n|N)ot evicted from .* because there is no place to go: .*$")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)Z")
 _RESULT = re.compile(r"scheduled successfully\. Result: \{(.+)\}$")
 
 
@@ -69,13 +74,13 @@ def _of_outage(outage: ClusterOutage, each: OutageApplication) -> Iterator[Histo
         took = "" if each.recovery_seconds is None else f", {long_span(each.recovery_seconds)} after the first failure"
         yield HistoryLine(each.healthy_at, "Moved", f"its replacement for {cluster} was healthy{took}", name)
     if each.state in (MoveState.HELD, MoveState.KEPT) and each.message:
-        yield HistoryLine(outage.spec.since, each.state.value, f"{cluster} failed: {each.message}", name)
+        yield HistoryLine(outage.spec.since, each.state.value, f"{cluster} failed: {_sentence(each.message)}", name)
 
 
 def _of_events(events: Iterable[Event]) -> Iterator[HistoryLine]:
     for event in events:
         at = event.last_timestamp or event.first_timestamp or event.metadata.creation_timestamp
-        if at is not None:
+        if at is not None and (event.reason in WORDS or not _ROUTINE.search(event.reason)):
             again = f" ({event.count} times)" if event.count > 1 else ""
             yield HistoryLine(at, _word(event.reason), f"{_sentence(event.message)}{again}")
 
@@ -89,6 +94,10 @@ def _word(reason: str) -> str:
 
 
 def _sentence(message: str) -> str:
-    """The message of an event; of a placement the places alone."""
-    placed = _RESULT.search(message)
-    return f"it is placed in {placed[1]}" if placed is not None else message
+    """The message of an event: the cause without the scheduler's text, of a placement the places, of a claim the
+    policy."""
+    if (placed := _RESULT.search(message)) is not None:
+        return f"it is placed in {placed[1]}"
+    if (claimed := _CLAIM.search(message)) is not None:
+        return f"policy {claimed[1]} claims it"
+    return _INSTANT.sub(r"\1", _SCHEDULERS_TEXT.sub("", message))

@@ -16,7 +16,7 @@ from leeward.answers.imagined import ImaginedChange
 from leeward.answers.projection import Projection, project
 from leeward.answers.room_arithmetic import cores_asked, counted_by_grade
 from leeward.answers.service import Service, is_well, purged_in, services_in
-from leeward.api.work import Binding
+from leeward.api.work import Binding, is_application
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.scheduling import Unplaceable
 from leeward.operations.drain import workload_of
@@ -149,8 +149,10 @@ def _fate(
 
 
 def _missing(then: Binding, service: Service, *, is_kept: bool) -> int:
-    """Replicas that do not serve and should: not those of a copy that is kept by choice, while another one serves."""
-    if then.spec.placement is None or (is_kept and not then.spec.is_divided and service.serves):
+    """Replicas that do not serve and should: not those of a copy that is kept by choice, while another one serves, or
+    that runs nothing."""
+    serves = service.serves or not is_application(then)
+    if then.spec.placement is None or (is_kept and not then.spec.is_divided and serves):
         return 0
     return service.asked - service.serves
 

@@ -20,6 +20,7 @@ from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.loss_coverage import CoverageReason
+from leeward.core.placement.cause import cause_in
 from leeward.operations.applications import NEEDS_SOMEBODY, SETTLED, ApplicationRow, RowState, ServiceLevel
 from leeward.operations.clusters import ClusterRow, ClusterState
 from leeward.operations.outage_story import GONE, gone_since, headline_of, is_running, return_to_come, taint_to_come
@@ -27,7 +28,6 @@ from leeward.operations.sentences import counted, span
 
 MOST_ROWS, MOST_REASONS, MOST_NAMED = 5, 3, 3
 """Rows of events, present and to come; reasons that are told, each once; applications that are named with one."""
-BRAKED = "the brake holds the eviction until it is released"
 _LOST = (ClusterState.NOT_READY, ClusterState.UNKNOWN)
 
 
@@ -91,9 +91,8 @@ class SeenRows(msgspec.Struct, frozen=True):
         return self.applications.get(state, {})
 
     def serving(self, level: ServiceLevel) -> int:
-        """Number of applications that serve nobody, or with fewer replicas."""
-        unsettled = (rows for state, rows in self.applications.items() if state not in SETTLED)
-        return sum(row.serving is level for rows in unsettled for row in rows.values())
+        """Number of applications with this level of service."""
+        return sum(row.serving is level for rows in self.applications.values() for row in rows.values())
 
     @property
     def needing(self) -> list[ApplicationRow]:
@@ -167,7 +166,7 @@ def _down(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -
     """`fra-2 has been down for 11 min`, and what has become of its applications."""
     lost = {row.name: row.since for row in rows.clusters if row.state in _LOST}
     lost |= {each.spec.cluster: each.status.failed_at or each.spec.since for each in running}
-    names, begun = sorted(lost), min((at for at in lost.values() if at is not None), default=None)
+    names, begun = sorted(lost), min(filter(None, lost.values()), default=None)
     since = "" if begun is None else f" for {span((state.as_of - begun).total_seconds())}"
     verb = "has been down" if len(names) == 1 else "have been down"
     return f"{shortened(names)} {verb}{since}", _became(rows, running)
@@ -194,8 +193,7 @@ def _needing(rows: SeenRows) -> tuple[str, str]:
         names = [row.name for row in unwell]
         return f"{shortened(names)} cannot be looked into", unwell[0].note
     if len(needing) == 1:
-        row = needing[0]
-        return f"{titled(row)} needs somebody", row.message
+        return f"{titled(needing[0])} needs somebody", needing[0].message
     return f"{counted(len(needing), 'application')} need somebody", f"{titled(needing[0])}: {needing[0].message}"
 
 
@@ -254,7 +252,8 @@ def _coming(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage])
         said = f"{counted(len(rest), 'more step is', 'more steps are')} to come: " + "; ".join(
             dict.fromkeys(line.sentence for line in rest[:MOST_NAMED])
         )
-        yield ComingLine(rest[0].at, ComingWord.TO_COME, said, "outages")
+        instants = [line.at for line in rest if line.at is not None and line.at > state.as_of]
+        yield ComingLine(min(instants, default=None), ComingWord.TO_COME, said, "outages")
 
 
 def _needs(rows: SeenRows, most: int) -> Iterator[ComingLine]:
@@ -277,7 +276,8 @@ def _need(state: RowState, row: ApplicationRow) -> tuple[ComingWord, str]:
     """Word and reason. The brake is one reason, whatever it keeps where."""
     if state is RowState.HINDERED and row.serving is ServiceLevel.WHOLE:
         return ComingWord.HARMLESS, row.message
-    return (ComingWord.HELD, BRAKED) if row.reason == HeldReason.BRAKE_ENGAGED else (_NEEDS[state], row.message)
+    word = ComingWord.HELD if row.reason == HeldReason.BRAKE_ENGAGED else _NEEDS[state]
+    return word, cause_in(row.reason, row.message)
 
 
 _NEEDS = {

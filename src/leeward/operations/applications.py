@@ -22,6 +22,7 @@ from leeward.api.outage import MoveState, OutageApplication
 from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.core.cluster_health.outage import Outcome, departures_in, marks_in
 from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.placement.cause import cause_in
 from leeward.operations.clusters import is_application
 from leeward.operations.findings import Hold, hold_of
 from leeward.operations.hindrances import READY_FIELDS, hindrances_of, stopped_rollout
@@ -44,11 +45,12 @@ class RowState(Enum):
 
 class ServiceLevel(Enum):
     """Service of an application, worst first. `STARTING`: not all of it is ready yet, and nothing is known to hinder
-    it."""
+    it. `UNKNOWN`: nothing tells whether all of its copies serve, since nobody judges its kind."""
 
     NOBODY = "Nobody"
     FEWER = "Fewer"
     STARTING = "Starting"
+    UNKNOWN = "Unknown"
     WHOLE = "Whole"
 
 
@@ -83,7 +85,7 @@ class CopyPlace(msgspec.Struct, frozen=True, rename="camel"):
 
 class ApplicationRow(msgspec.Struct, frozen=True, rename="camel"):
     """`ready` are known to serve of `wanted`, and `serving` is the verdict on it. `next` is what comes, at `next_at`
-    where an instant is known.
+    where an instant is known. `message` is the cause, without the scheduler's text.
 
     `outage` is the Outage that has made it what it is, `policy` the policy that claims it, as `NAMESPACE/NAME`.
     """
@@ -180,12 +182,14 @@ def _serving(binding: Binding, state: RowState) -> ServiceLevel:
     sizes = {task.from_cluster: 0 for task in spec.graceful_eviction_tasks}
     sizes |= {target.name: target.replicas if spec.is_divided else max(1, target.replicas) for target in spec.clusters}
     serves = sum(_serves_in(items.get(name), size) for name, size in sizes.items() if name not in unseen)
+    unjudged = any(name not in unseen and _is_unjudged(items.get(name)) for name in sizes)
+    whole = ServiceLevel.UNKNOWN if unjudged else ServiceLevel.WHOLE
     if serves >= _wanted(binding):
-        return ServiceLevel.WHOLE
+        return whole
     if state in SETTLED:
         return ServiceLevel.STARTING
     if state is RowState.KEPT and serves and not spec.is_divided:
-        return ServiceLevel.WHOLE
+        return whole
     return ServiceLevel.FEWER if serves else ServiceLevel.NOBODY
 
 
@@ -196,6 +200,11 @@ def _serves_in(item: AggregatedStatusItem | None, size: int) -> int:
         return 0 if item is not None and item.health == "Unhealthy" else size
     ready = _ready_in(item) or 0
     return min(ready, size) if size else ready
+
+
+def _is_unjudged(item: AggregatedStatusItem | None) -> bool:
+    """Tells whether a copy is told of, and nothing says whether it serves."""
+    return item is not None and item.health == "Unknown" and _ready_in(item) is None
 
 
 _OUTCOMES: Mapping[str, RowState] = {Outcome.EVICTION: RowState.DUE, Outcome.UNDECIDED: RowState.UNDECIDED}
@@ -209,13 +218,14 @@ def _standing(binding: Binding, known: OutageOf | None) -> _Standing:
         meaning, condition = hold
         state = {Hold.HELD: RowState.HELD, Hold.KEPT: RowState.KEPT, Hold.WAITING: RowState.WAITING}[meaning]
         waits = WAITS_FOR.get(condition.reason, "" if meaning is Hold.KEPT else "waits")
-        return state, condition.last_transition_time, None, waits, condition.reason, condition.message
+        cause = cause_in(condition.reason, condition.message)
+        return state, condition.last_transition_time, None, waits, condition.reason, cause
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     if scheduled is not None and scheduled.status == "False":
         at, reason = scheduled.last_transition_time, scheduled.reason
-        return RowState.NOT_PLACED, at, None, "waits for a place", reason, scheduled.message
+        return RowState.NOT_PLACED, at, None, "waits for a place", reason, cause_in(reason, scheduled.message)
     for hindrance in hindrances_of(binding):
-        said = f"it {hindrance.what}: {hindrance.message}"
+        said = cause_in(hindrance.reason, f"it {hindrance.what}: {hindrance.message}")
         return RowState.HINDERED, hindrance.since, None, "", hindrance.reason, said
     if (outage := _in_an_outage(binding)) is not None:
         return outage

@@ -15,7 +15,7 @@ REASONS = {
     "ClusterOutage": "Cluster lost",
     "DependenciesMissing": "Dependencies missing",
     "SyncWorkFailed": "Sync work failed",
-    "GetReplicasSucceed": "Get replicas succeeded",
+    "ApplyPolicySucceed": "Claimed",
 }
 
 
@@ -32,3 +32,29 @@ def test_a_placement_is_told_by_its_places() -> None:
     event = Event(metadata=ObjectMeta(name="e"), reason="ScheduleBindingSucceed", message=said, last_timestamp=at(0))
     (line,) = history_of("Deployment", "default", "web", (), [event])
     assert line.sentence == "it is placed in fra-2:3, ams-1:1"
+
+
+@pytest.mark.parametrize(
+    "reason", ["GetReplicasSucceed", "SyncWorkSucceed", "AggregateStatusSucceed", "WorkDispatching"]
+)
+def test_a_step_that_only_went_well_is_left_out(reason: str) -> None:
+    event = Event(metadata=ObjectMeta(name="e"), reason=reason, message="m", last_timestamp=at(0))
+    assert history_of("Deployment", "default", "web", (), [event]) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Apply policy(pay/ledger) succeed", "policy pay/ledger claims it"),
+        (
+            "Not seen in fra-2 since 2026-11-29T22:50:52Z: its eviction is held: Its policy allows fra-2 only, and "
+            "fra-2 is down. 3 replicas stay, not evicted from fra-2 (x:NoExecute), because there is no place to go: "
+            "0/6 clusters are available: 1 cluster(s) had untolerated taint {x}.",
+            "Not seen in fra-2 since 22:50:52: its eviction is held: Its policy allows fra-2 only, and fra-2 is down.",
+        ),
+    ],
+)
+def test_a_sentence_is_the_cause_with_short_instants(said: str, told: str) -> None:
+    event = Event(metadata=ObjectMeta(name="e"), reason="ClusterOutage", message=said, last_timestamp=at(0))
+    (line,) = history_of("Deployment", "default", "web", (), [event])
+    assert line.sentence == told

@@ -5,10 +5,11 @@ import pytest
 from msgspec.structs import replace
 
 from leeward.answers.fleet_state import FleetState
-from leeward.answers.fleet_story import BRAKED, MOST_ROWS, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
+from leeward.answers.fleet_story import MOST_ROWS, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.outages.record import begin, render
+from leeward.core.placement.cause import BRAKED
 from leeward.operations.applications import ApplicationRow, RowState, ServiceLevel
 from leeward.operations.clusters import cluster_row
 from leeward.operations.taints import CORDON

@@ -136,6 +136,42 @@ def test_a_copy_that_is_kept_by_choice_is_not_missed_while_another_one_serves() 
     assert row_of(saying(uncollected, before=alone)).serving is ServiceLevel.WHOLE, "it is not known to be down"
 
 
+@pytest.mark.parametrize(
+    ("reason", "text", "cause"),
+    [
+        (
+            "NoPlaceToGo",
+            "Its policy allows m1 only, and m1 is down. 2 replicas stay: 0/6 clusters",
+            "Its policy allows",
+        ),
+        ("BrakeEngaged", "not evicted from m1: most of the fleet looks dead", "The brake holds its eviction"),
+        ("NothingToGain", "kept in m1. Leaving gains nothing", "kept in m1. Leaving gains nothing"),
+    ],
+)
+def test_a_row_tells_the_cause_without_the_text_of_the_scheduler(reason: str, text: str, cause: str) -> None:
+    told = Condition(EVICTION_HELD_CONDITION, "True", reason, text, at(60))
+    assert row_of(saying(told)).message.startswith(cause)
+    assert "0/6" not in row_of(saying(told)).message
+
+
+@pytest.mark.parametrize(
+    ("healths", "level"),
+    [
+        (("Unknown", "Healthy"), ServiceLevel.UNKNOWN),
+        (("Healthy", "Healthy"), ServiceLevel.WHOLE),
+        (("Unknown", "Unhealthy"), ServiceLevel.STARTING),
+    ],
+)
+def test_nobody_calls_whole_what_nobody_judges(healths: tuple[str, str], level: ServiceLevel) -> None:
+    told: Any = healths
+    items = tuple(AggregatedStatusItem(cluster_name=f"m{i + 1}", health=each) for i, each in enumerate(told))
+    custom = binding(duplicated("m1", "m2"), 0, targets(m1=0, m2=0))
+    resource = msgspec.structs.replace(custom.spec.resource, api_version="data.example.com/v1", kind="Database")
+    spec = msgspec.structs.replace(custom.spec, resource=resource)
+    status = msgspec.structs.replace(custom.status, aggregated_status=items)
+    assert row_of(msgspec.structs.replace(custom, spec=spec, status=status)).serving is level
+
+
 def test_copies_that_are_not_divided_are_each_whole() -> None:
     row = row_of(binding(duplicated("m1", "m2"), 3, targets(m1=3, m2=3)))
     assert (row.ready, row.wanted) == (0, 6)

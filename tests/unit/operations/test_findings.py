@@ -18,6 +18,7 @@ from leeward.api.work import ResourceBinding
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.eviction import application, blocked_evictions
 from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.placement.cause import cause_in
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterState, cluster_row, unreadable_row
 from leeward.operations.findings import HOLDS, Finding, Hold, Observed, Severity, hold_of
@@ -160,7 +161,9 @@ def test_only_what_is_held_needs_somebody_and_what_is_kept_does_not(reason: str,
     assert found[0] is hold
     findings = findings_of(observed(ready("a"), bindings=(web,)))
     assert [finding.sentence for finding in findings] == (
-        [f"Deployment payments/web is held ({reason}) since 02:30:17, 11 min: why"] if hold is Hold.HELD else []
+        [f"Deployment payments/web is held ({reason}) since 02:30:17, 11 min: {cause_in(reason, 'why')}"]
+        if hold is Hold.HELD
+        else []
     )
     if findings:
         assert findings[0].next == "leeward explain deployment/web -n payments"

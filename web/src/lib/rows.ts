@@ -105,8 +105,9 @@ function rank({ row }: KeyedRow): number {
 /** Reasons of conditions whose message ends with the scheduler's text. */
 const SCHEDULERS = new Set(["NoPlaceToGo", "NoClusterFit", "Unschedulable", "SchedulerError"]);
 
-/** Cause alone, of the message of a condition; what the scheduler says stands behind it. */
+/** Cause alone, of the message of a condition; what the scheduler says stands behind it. The brake is one cause. */
 export const causeOf = (each: { reason?: string; message?: string }): string => {
+  if (each.reason === "BrakeEngaged") return "The brake holds its eviction until it is released.";
   const message = each.message ?? "";
   const end = message.indexOf(". ");
   return SCHEDULERS.has(each.reason || "NoClusterFit") && end > 0 ? message.slice(0, end + 1) : message;

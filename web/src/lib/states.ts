@@ -69,6 +69,7 @@ export const SERVICE_MARKS: Record<ServiceLevel, Mark> = {
   Nobody: { word: "Serves nobody", icon: "notready", tone: "solid" },
   Fewer: { word: "Fewer replicas", icon: "failing", tone: "warn" },
   Starting: { word: "Starting", icon: "moving", tone: "plain" },
+  Unknown: { word: "Not known", icon: "unknown", tone: "plain" },
   Whole: { word: "Whole", icon: "ready", tone: "ok" },
 };
 

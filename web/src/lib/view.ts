@@ -72,6 +72,7 @@ export interface FleetSummary {
   states: Partial<Record<RowState, number>>;
   nobody: number;
   fewer: number;
+  unknown: number;
   brake: BrakeView | null;
   settingsTold: boolean;
   silentSince: Instant | null;
@@ -190,7 +191,7 @@ export interface ApplicationRow {
 }
 
 /** Service of an application, worst first. */
-export type ServiceLevel = "Nobody" | "Fewer" | "Starting" | "Whole";
+export type ServiceLevel = "Nobody" | "Fewer" | "Starting" | "Unknown" | "Whole";
 
 export interface CopyPlace {
   cluster: string;

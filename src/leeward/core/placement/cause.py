@@ -45,8 +45,13 @@ _SCHEDULERS = frozenset((HeldReason.NO_PLACE_TO_GO.value, "NoClusterFit", "Unsch
 """Reasons of conditions whose message ends with the scheduler's text."""
 
 
+BRAKED = "The brake holds its eviction until it is released."
+
+
 def cause_in(reason: str, message: str) -> str:
-    """Cause alone, of a condition's message."""
+    """Cause alone, of a condition's message. The brake is one cause, whatever it keeps where."""
+    if reason == HeldReason.BRAKE_ENGAGED:
+        return BRAKED
     if reason == EXCEEDED:
         return quota_cause(message)
     cause, stop, _ = message.partition(". ")

@@ -33,7 +33,7 @@ class BrakeSummary(msgspec.Struct, frozen=True, rename="camel"):
 
 class FleetSummary(msgspec.Struct, frozen=True, rename="camel"):
     """`states` counts applications by their state; `nobody` and `fewer` are those that serve nobody, or with fewer
-    replicas.
+    replicas, `unknown` those of which nothing tells whether they serve.
 
     `silent_since`: since when the control plane does not answer, and all else is as it was then. `missing` are rights
     that the user lacks; `hidden` says that sums may include what is not seen.
@@ -51,6 +51,7 @@ class FleetSummary(msgspec.Struct, frozen=True, rename="camel"):
     states: Mapping[RowState, int]
     nobody: int
     fewer: int
+    unknown: int
     brake: BrakeSummary | None
     settings_told: bool
     silent_since: datetime | None
@@ -76,6 +77,7 @@ def fleet_summary(
         states={state: len(of_state) for state, of_state in rows.applications.items()},
         nobody=rows.serving(ServiceLevel.NOBODY),
         fewer=rows.serving(ServiceLevel.FEWER),
+        unknown=rows.serving(ServiceLevel.UNKNOWN),
         brake=_brake(seen, rows) if sight.brake and sight.clusters else None,
         settings_told=seen.settings.told,
         silent_since=seen.health.silent_since,
