@@ -25,6 +25,7 @@ from tests.sim.planted_harm import HARM
 from tests.sim.planted_outages import OUTAGES
 from tests.sim.planted_policies import POLICIES
 from tests.sim.planted_propagation import PROPAGATION
+from tests.sim.planted_rollouts import ROLLOUTS
 from tests.sim.planted_server import SERVER_BUGS
 from tests.sim.planted_surroundings import SURROUNDINGS
 from tests.sim.scenarios import FLEET, STATIC
@@ -128,7 +129,7 @@ def test_l2_an_eviction_that_is_forgotten_is_found() -> None:
         assert {violation.invariant for violation in play(history).violations} == {"L2"}
 
 
-ALL_HARM = {**HARM, **PROPAGATION, **POLICIES, **OUTAGES, **SURROUNDINGS}
+ALL_HARM = {**HARM, **PROPAGATION, **POLICIES, **ROLLOUTS, **OUTAGES, **SURROUNDINGS}
 
 
 @pytest.mark.parametrize("bug", ALL_HARM)

@@ -2,18 +2,22 @@
 others, and quotas, and have clusters leave and join."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from functools import partial
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, NOT_READY_TAINT
+from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, NOT_READY_TAINT, binding_name
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
-from leeward.client import WorldError
+from leeward.client import Client, WorldError
+from leeward.operations import OperationFailed
+from leeward.operations.rollout import pause_rollout, resume_rollout, undo_rollout
 from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
-from simulator.histories.manifests import POLICIES, QUOTA, QUOTAS, above, another_plan, quota
+from simulator.histories.manifests import NAMESPACE, POLICIES, QUOTA, QUOTAS, above, another_plan, quota
 from simulator.histories.model import (
     AnyUserStep,
     Drain,
@@ -23,6 +27,7 @@ from simulator.histories.model import (
     Preempt,
     Rejoin,
     Retreat,
+    SteerRollout,
     SyncClusters,
     TaintOnOutage,
     UnlimitUsage,
@@ -35,6 +40,12 @@ GIT_TOOL = "git-tool"
 MANIFESTS = Resource.of_manifests(CLUSTERS.api_version, CLUSTERS.plural, CLUSTERS.kind, CLUSTERS.namespaced)
 """Clusters as a tool reads and writes them, with fields that the control plane does not know."""
 TAINT_POLICY = "no-execute-on-outage"
+
+STEERING: Mapping[str, Callable[[Client, Sequence[tuple[str, str]], datetime], Awaitable[str]]] = {
+    "pause": pause_rollout,
+    "resume": resume_rollout,
+    "undo": undo_rollout,
+}
 
 
 class Administrators(PersistentClient):
@@ -76,6 +87,10 @@ class Administrators(PersistentClient):
                 wanted = quota(step.cpu, step.assigned)
                 await self._write(QUOTAS, wanted, {"spec": wanted["spec"]}, known=self._is_limited)
                 self._is_limited = True
+            case SteerRollout(app=app, wish=wish):
+                place = (NAMESPACE, binding_name(self._kind(app).kind, app))
+                with suppress(OperationFailed):
+                    await self.insist(lambda: STEERING[wish](self.client, [place], self.world.clock.now()))
             case UnlimitUsage():
                 self._is_limited = False
                 await self.delete(QUOTAS, QUOTA)

@@ -20,6 +20,7 @@ from leeward.runtime.identity import Key
 from simulator.histories.checkers.claims import unclaimed
 from simulator.histories.checkers.outage_objects import unfinished
 from simulator.histories.checkers.quotas import EXCEEDED, unlimited
+from simulator.histories.checkers.rollouts import is_broken, is_stopped, unfinished_rollout
 from simulator.histories.checkers.scene import Scene, replicas_of, tasks_of
 from simulator.histories.ground_truth import (
     HOME,
@@ -128,6 +129,7 @@ def _binding(truth: GroundTruth, key: Key, binding: Binding) -> Iterator[str]:
     kept = {name for name, work in works.items() if _is_kept(truth, key, binding, work)}
     for name in sorted((set(works) ^ {*targets, *held, *required}) - kept):
         yield f"its Work in {name} is {'left over' if name in works else 'missing'}"
+    yield from unfinished_rollout(truth, binding)
     for name, replicas in {**dict.fromkeys(required, 0), **targets}.items():
         yield from _copy(truth, binding, template, name, replicas, works.get(name))
 
@@ -194,7 +196,8 @@ def _copy(
         yield f"there is no copy in {name}"
         return
     wanted = overridden(truth, binding.spec.resource.kind, binding.spec.resource.name, name)
-    if (marks_of(copy), inner_marks_of(copy)) != (wanted, wanted):
+    is_older = is_stopped(truth, binding)
+    if not is_older and (marks_of(copy), inner_marks_of(copy)) != (wanted, wanted):
         yield f"the copy in {name} is overridden as {dict(marks_of(copy))} instead of {dict(wanted)}"
     if binding.spec.resource.kind in ("ConfigMap", "Secret"):
         if not is_equal(unmarked(copy.get("data") or {}), template.get("data")):
@@ -211,11 +214,11 @@ def _copy(
         replicas = has
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"
-    elif copy.get("status", {}).get("readyReplicas", 0) != replicas and not _has_to_do_without(
-        truth, binding, copy, name
+    elif copy.get("status", {}).get("readyReplicas", 0) != replicas and not (
+        is_broken(copy) or _has_to_do_without(truth, binding, copy, name)
     ):
         yield f"of {replicas} replicas in {name} {copy.get('status', {}).get('readyReplicas', 0)} are ready"
-    if _image(copy) != _image(template):
+    if not is_older and _image(copy) != _image(template):
         yield f"the copy in {name} runs {_image(copy)} instead of {_image(template)}"
 
 

@@ -5,12 +5,9 @@ it; of members only what applications are made of is kept. How many replicas are
 neither what a Deployment says of itself nor what a Work reports is evidence.
 """
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
-
-import msgspec
 
 from kubeapi.codec import decode, decode_manifest
 from kubeapi.diff import is_equal
@@ -29,6 +26,7 @@ from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BIN
 from leeward.runtime.identity import Key
 from leeward.sim.journal import Journal, Write
 from simulator.histories.manifests import is_told_ready
+from simulator.histories.ready_pods import PODS, Copies, ReadyPods
 
 HOME = "control-plane"
 WORKS = "/work.karmada.io/works/"
@@ -69,8 +67,6 @@ QUOTAS = "/policy.karmada.io/federatedresourcequotas/"
 OVERRIDES = ("/policy.karmada.io/clusteroverridepolicies/", "/policy.karmada.io/overridepolicies/")
 """Prefixes in the order in which they are carried out."""
 OTHERS = frozenset({*POLICIES, QUOTAS, *OVERRIDES, CUSTOMIZATIONS, *KINDS.values()})
-PODS = "//pods/"
-REMEMBERED_SECONDS = 1_200.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,58 +85,6 @@ class Change:
     """Tells whether nothing changes: it is as it was when the backup was taken that the control plane has now."""
 
 
-class _Labelled(msgspec.Struct, frozen=True, rename="camel"):
-    labels: dict[str, str] = {}
-    deletion_timestamp: str | None = None
-
-
-class _PodCondition(msgspec.Struct, frozen=True):
-    type: str
-    status: str
-
-
-class _PodStatus(msgspec.Struct, frozen=True):
-    conditions: tuple[_PodCondition, ...] = ()
-
-
-class _Pod(msgspec.Struct, frozen=True):
-    """Part of a Pod that says whether it serves, and for which application."""
-
-    metadata: _Labelled
-    status: _PodStatus = _PodStatus()
-
-    @property
-    def is_ready(self) -> bool:
-        ready = any(c.type == "Ready" and c.status == "True" for c in self.status.conditions)
-        return ready and self.metadata.deletion_timestamp is None
-
-
-@dataclass(slots=True)
-class Copies:
-    """Numbers of replicas of an application that were ready in a member, and since when: (seconds, ready)."""
-
-    levels: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
-
-    def note(self, seconds: float, ready: int) -> None:
-        if not self.levels or self.levels[-1][1] != ready:
-            self.levels.append((seconds, ready))
-        while len(self.levels) > 1 and self.levels[1][0] < seconds - REMEMBERED_SECONDS:
-            self.levels.popleft()
-
-    def best_since(self, seconds: float) -> int:
-        """The most that was ready at any time since then; -1 when there was no copy."""
-        return max(self._since(seconds), default=-1)
-
-    def worst_since(self, seconds: float) -> int:
-        return min(self._since(seconds), default=-1)
-
-    def _since(self, seconds: float) -> Iterable[int]:
-        for index, (at, ready) in enumerate(self.levels):
-            ends = self.levels[index + 1][0] if index + 1 < len(self.levels) else float("inf")
-            if ends > seconds or at >= seconds:
-                yield ready
-
-
 class GroundTruth:
     """Listens to the journal; tells its own readers of changes in the order of the writes. What is restored is no
     change: who has to know, asks for it."""
@@ -149,8 +93,7 @@ class GroundTruth:
         self.now = journal.now
         self.objects: dict[tuple[str, str], dict[Key, Any]] = {}
         self._copies: dict[tuple[str, str, Key], Copies] = {}
-        self._serving: dict[tuple[str, str], Key] = {}
-        self._ready: Counter[tuple[str, Key]] = Counter()
+        self._pods = ReadyPods()
         self._works_of: dict[Key, dict[str, Key]] = {}
         self._owners: dict[Key, Key] = {}
         self._readers: list[Callable[[Change], None]] = []
@@ -208,6 +151,11 @@ class GroundTruth:
         kind = KINDS[resource.kind]
         return self._copies.get((member, kind, Key(resource.namespace, resource.name))) or Copies()
 
+    def with_image(self, member: str, binding: Binding, image: str) -> Copies:
+        """Pods of this image that the member runs of the binding's template."""
+        resource = binding.spec.resource
+        return self._pods.with_image(member, Key(resource.namespace, resource.name), image)
+
     def copy(self, member: str, binding: Binding) -> Manifest | None:
         resource = binding.spec.resource
         return self.of(KINDS[resource.kind], member).get(Key(resource.namespace, resource.name))
@@ -228,7 +176,8 @@ class GroundTruth:
         end = record.key.find("/", record.key.find("/", 1) + 1) + 1
         kind = record.key[:end]
         if kind == PODS and write.place != HOME:
-            self._take_pod(write)
+            for served in self._pods.take(write):
+                self._note_copy(write.seconds, write.place, TEMPLATES[0], served)
             return
         as_type = TYPES.get(kind)
         if as_type is None and kind not in OTHERS and not kind.endswith(CUSTOM):
@@ -251,21 +200,6 @@ class GroundTruth:
         for reader in self._readers if not write.restored else ():
             reader(change)
 
-    def _take_pod(self, write: Write) -> None:
-        """Counts the Pods that are ready, by their label `app`."""
-        record = write.record
-        pod = None if record.deleted else msgspec.json.decode(record.value, type=_Pod)
-        app = pod.metadata.labels.get("app") if pod is not None and pod.is_ready else None
-        namespace = record.key[len(PODS) :].partition("/")[0]
-        after = Key(namespace, app) if app else None
-        before = self._serving.pop((write.place, record.key), None)
-        if after is not None:
-            self._serving[write.place, record.key] = after
-        for served, more in ((before, -1), (after, 1)):
-            if served is not None and before != after:
-                self._ready[write.place, served] += more
-                self._note_copy(write.seconds, write.place, TEMPLATES[0], served)
-
     def _note_copy(self, seconds: float, place: str, kind: str, key: Key) -> None:
         """The replicas that are ready; 1 for what has none, -1 for what is not there, or is not ours."""
         manifest = self.of(kind, place).get(key)
@@ -280,7 +214,7 @@ class GroundTruth:
             return status.get("readyReplicas", 0)
         if kind == OPERATED:
             return int(is_told_ready(manifest))
-        return self._ready[place, key] if kind == TEMPLATES[0] else 1
+        return self._pods.count(place, key) if kind == TEMPLATES[0] else 1
 
     def _note_owner(self, key: Key, new: Work | None) -> None:
         owner = owner_of(new) if new is not None else None
@@ -295,8 +229,7 @@ class GroundTruth:
         """The contents of a place are others now; what a member ran is gone."""
         for objects in [o for (at, _), o in self.objects.items() if at == place]:
             objects.clear()
-        for found in [pair for pair in self._serving if pair[0] == place]:
-            self._ready[place, self._serving.pop(found)] -= 1
+        self._pods.forget(place, self.now())
         for (at, _, _), copies in self._copies.items():
             if at == place:
                 copies.note(self.now(), -1)

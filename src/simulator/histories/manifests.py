@@ -1,5 +1,6 @@
 """Manifests that users write: templates and policies, from the few words of a history."""
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,7 +13,8 @@ from leeward.api.names import (
     RETAIN_REPLICAS_LABEL,
     SKIP_NAMESPACE_LABEL,
 )
-from simulator.histories.model import Operated, Plan, Shared, Task
+from leeward.api.rollout import ROLLOUT_ANNOTATION
+from simulator.histories.model import Operated, Plan, Shared, Staging, Task
 
 DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
 BATCHES = Resource.of_manifests("sim.example.com/v1", "batches", "Batch", True)
@@ -38,6 +40,8 @@ SHARED: dict[Shared, Resource[Manifest]] = {
     "PersistentVolumeClaim": Resource.of_manifests("v1", "persistentvolumeclaims", "PersistentVolumeClaim", True),
 }
 NAMESPACE = "default"
+BROKEN = ":broken"
+"""The tag that no member can pull."""
 OWN = "someone-elses"
 """The name of what neighbours keep in what is shared."""
 FAILBACK_AFTER = "15s"
@@ -125,11 +129,30 @@ def with_volumes(manifest: Manifest, volumes: Sequence[Manifest]) -> Manifest:
     return {**manifest, "spec": {**manifest["spec"], "template": {**template, "spec": pod}}}
 
 
-def new_version(app: str, config: bool, version: int) -> Manifest:
+def new_version(app: str, config: bool, version: int, bad: bool = False) -> Manifest:
     """The patch that releases it."""
     if config:
         return {"data": {"version": str(version)}}
-    return {"spec": {"template": deployment(app, 1, version)["spec"]["template"]}}
+    template = deployment(app, 1, version)["spec"]["template"]
+    if bad:
+        template["spec"]["containers"][0]["image"] = f"nginx-{version}{BROKEN}"
+    return {"spec": {"template": template}}
+
+
+def staging_text(staging: Staging) -> str:
+    """The annotation of a policy with these stages, as JSON, which is YAML."""
+    rules: list[Manifest] = [
+        {
+            **({"clusters": list(clusters)} if clusters else {}),
+            "healthyFor": f"{staging.healthy_seconds}s",
+            "maxUnavailable": staging.unavailable,
+            "pause": staging.approval and not number,
+        }
+        for number, clusters in enumerate(staging.stages)
+    ]
+    on_failure = "Rollback" if staging.rollback else "Stop"
+    deadline = f"{staging.deadline_seconds}s"
+    return json.dumps({"stages": rules, "progressDeadline": deadline, "onFailure": on_failure})
 
 
 def policy(app: str, kind: Resource[Manifest], plan: Plan) -> Manifest:
@@ -151,8 +174,13 @@ def policy(app: str, kind: Resource[Manifest], plan: Plan) -> Manifest:
     if plan.preserve:
         spec["preserveResourcesOnDeletion"] = True
     metadata: Manifest = {"name": app}
+    marks = dict[str, str]()
     if plan.failback:
-        metadata["annotations"] = {FAILBACK_ANNOTATION: "Automatic", FAILBACK_AFTER_ANNOTATION: FAILBACK_AFTER}
+        marks = {FAILBACK_ANNOTATION: "Automatic", FAILBACK_AFTER_ANNOTATION: FAILBACK_AFTER}
+    if plan.staging is not None:
+        marks[ROLLOUT_ANNOTATION] = staging_text(plan.staging)
+    if marks:
+        metadata["annotations"] = marks
     return {"metadata": metadata, "spec": spec}
 
 
@@ -172,7 +200,8 @@ def quota(cpu: int, assigned: Sequence[str]) -> Manifest:
 
 def another_plan(wanted: Manifest) -> Manifest:
     """The patch that brings a policy to another plan, whatever it was before."""
-    marks = {FAILBACK_ANNOTATION: None, FAILBACK_AFTER_ANNOTATION: None, **wanted["metadata"].get("annotations", {})}
+    none: Manifest = dict.fromkeys((FAILBACK_ANNOTATION, FAILBACK_AFTER_ANNOTATION, ROLLOUT_ANNOTATION))
+    marks = {**none, **wanted["metadata"].get("annotations", {})}
     placement = {"clusterAffinity": None, "clusterAffinities": None, **wanted["spec"]["placement"]}
     optional: Manifest = dict.fromkeys(("failover", "propagateDeps", "activationPreference"))
     spec = {**optional, **wanted["spec"], "placement": placement}

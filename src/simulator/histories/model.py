@@ -35,7 +35,7 @@ from simulator.histories.fault_steps import (
     Storm,
     TwoLeaders,
 )
-from simulator.histories.policy_steps import AnyPolicyStep, LimitUsage, Preempt, Retreat, UnlimitUsage
+from simulator.histories.policy_steps import AnyPolicyStep, LimitUsage, Preempt, Retreat, SteerRollout, UnlimitUsage
 from simulator.histories.propagation_steps import (
     AnyPropagationStep,
     BreakOverride,
@@ -74,6 +74,7 @@ from simulator.histories.user_steps import (
     Share,
     Shared,
     Squat,
+    Staging,
     Suspend,
     SyncClusters,
     TaintOnOutage,
@@ -146,6 +147,8 @@ __all__ = [
     "Share",
     "Shared",
     "Squat",
+    "Staging",
+    "SteerRollout",
     "Step",
     "Storm",
     "Suspend",

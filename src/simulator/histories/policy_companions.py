@@ -11,19 +11,26 @@ import msgspec
 from simulator.histories.companions import BEHIND, EVERYTHING_RUNS
 from simulator.histories.model import (
     AnyStep,
+    ControllersAreKilled,
     Deploy,
     Fault,
     History,
+    HubIsRestored,
     LimitUsage,
+    Override,
     Plan,
     Preempt,
     Relabel,
+    Release,
     Replan,
     Retreat,
+    Staging,
+    SteerRollout,
     UnlimitUsage,
 )
 
-PREEMPTION_SHARE, LAZY_SHARE, QUOTA_SHARE = 0.12, 0.12, 0.12
+PREEMPTION_SHARE, LAZY_SHARE, QUOTA_SHARE, STAGED_SHARE = 0.12, 0.12, 0.12, 0.15
+BAD_SHARE = 0.4
 ABOVE = "above"
 QUOTA_AT = (36.0, 90.0)
 
@@ -44,6 +51,51 @@ def with_policies(history: History) -> History:
     if draw.random() < QUOTA_SHARE:
         steps += drawing.quota()
     return msgspec.structs.replace(history, steps=tuple(sorted(steps, key=lambda step: step.at)))
+
+
+def with_rollouts(history: History) -> History:
+    """Gives an application of some histories stages, and changes that go through them."""
+    draw = random.Random(f"rollouts {history.seed}")
+    apps = [step for step in history.steps if isinstance(step, Deploy) and _is_plain(step)]
+    moments = [step.at for step in history.steps if isinstance(step, Fault)]
+    if not apps or not moments or draw.random() >= STAGED_SHARE:
+        return history
+    app, fleet = draw.choice(apps), [name for name, _ in history.members]
+    staging = Staging(
+        stages=((draw.choice(app.plan.clusters),), *draw.choice(((), ((draw.choice(fleet),),))), ()),
+        healthy_seconds=draw.choice((15, 25, 40)),
+        unavailable=draw.choice((1, 1, 2)),
+        approval=draw.random() < 0.2,
+        rollback=draw.random() < 0.3,
+    )
+    steps = [_in_stages(step, staging) if _is_plan_of(step, app.app) else step for step in history.steps]
+    is_restored = any(isinstance(step, HubIsRestored) for step in history.steps)
+    steps += _changes(draw, app, moments, 0.0 if is_restored else BAD_SHARE)
+    return msgspec.structs.replace(history, steps=tuple(sorted(steps, key=lambda step: step.at)))
+
+
+def _changes(draw: random.Random, deployed: Deploy, moments: Sequence[float], bad_share: float) -> Sequence[AnyStep]:
+    """A change or two around a fault, some of them bad, and a person's words to them. Where a person clears up behind a
+    restore, none is bad: orphans stay while nothing else serves."""
+    app, clusters = deployed.app, deployed.plan.clusters
+
+    def near() -> float:
+        return round(max(EVERYTHING_RUNS, draw.choice(moments) + draw.uniform(-30, 40)), 3)
+
+    steps: list[AnyStep] = [
+        Release(at=near(), app=app, version=draw.randrange(10, 19), bad=draw.random() < bad_share)
+        for _ in range(draw.choice((1, 2, 2, 3)))
+    ]
+    others: Sequence[AnyStep] = (
+        Override(at=near(), app=app, name="staged", version=1, clusters=clusters),
+        Relabel(at=near(), app=app, value=draw.randrange(20, 29)),
+        ControllersAreKilled(at=near(), lasts=3, steps=draw.randrange(60)),
+    )
+    wish = draw.choice(("pause", "undo", "resume"))
+    steps += [*draw.sample(others, draw.choice((0, 1, 2))), SteerRollout(at=near(), app=app, wish=wish)]
+    if wish == "pause":
+        steps.append(SteerRollout(at=round(max(moments) + draw.uniform(50, 120), 3), app=app, wish="resume"))
+    return steps
 
 
 class _Policies:
@@ -103,6 +155,18 @@ class _Policies:
 
 def _is_plan_of(step: AnyStep, app: str) -> bool:
     return isinstance(step, Deploy | Replan) and step.app == app
+
+
+def _is_plain(step: Deploy) -> bool:
+    """Tells whether it is a Deployment that nobody else changes, and that stays when it does not serve."""
+    others = (step.config, step.scripted, step.job, step.operated, step.autoscaled)
+    return not any(others) and not step.plan.application_seconds and not step.plan.lazy
+
+
+def _in_stages(step: AnyStep, staging: Staging) -> AnyStep:
+    assert isinstance(step, Deploy | Replan)
+    plan = msgspec.structs.replace(step.plan, staging=staging, application_seconds=0)
+    return msgspec.structs.replace(step, plan=plan)
 
 
 def _lazily(step: AnyStep) -> AnyStep:

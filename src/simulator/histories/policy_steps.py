@@ -1,5 +1,7 @@
 """Steps of users about who decides over applications: policies that take over what others have claimed, and quotas."""
 
+from typing import Literal
+
 from simulator.histories.step import UserStep
 from simulator.histories.user_steps import Plan
 
@@ -33,4 +35,11 @@ class UnlimitUsage(UserStep, frozen=True, kw_only=True):
     """The quota is deleted."""
 
 
-AnyPolicyStep = Preempt | Retreat | LimitUsage | UnlimitUsage
+class SteerRollout(UserStep, frozen=True, kw_only=True):
+    """A person holds the rollout of an application, lets it go on, or takes it back."""
+
+    app: str
+    wish: Literal["pause", "resume", "undo"]
+
+
+AnyPolicyStep = Preempt | Retreat | LimitUsage | UnlimitUsage | SteerRollout

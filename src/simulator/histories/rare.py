@@ -99,6 +99,7 @@ RARE = (
     *rare_moves.MOVES,
     *rare_propagation.PROPAGATION,
     *rare_policies.POLICIES_REACHED,
+    *rare_policies.ROLLOUTS_REACHED,
     *rare_restores.RESTORES,
     *rare_surroundings.SURROUNDINGS,
 )

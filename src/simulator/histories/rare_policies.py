@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from leeward.api.meta import find_condition
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import ResourceBinding
 from leeward.runtime.identity import Key
 from simulator.histories.checkers.claims import claim_of, contents_of, is_lazy, policy_of
@@ -25,7 +27,21 @@ QUOTAS_REACHED = (
     "a cluster has the limit that it is assigned",
     "a cluster is assigned no limit any more",
 )
+ROLLOUTS_REACHED = (
+    "a change has gone through all its stages",
+    "a change stops while a cluster is away",
+    "a bad change stops",
+    "a change that was taken back is gone from all clusters",
+    "a person holds a change",
+)
 POLICIES_REACHED = (*CLAIMS_REACHED, *QUOTAS_REACHED)
+_TURNS = {
+    "ClusterOutage": ROLLOUTS_REACHED[1],
+    "Failed": ROLLOUTS_REACHED[2],
+    "RolledBack": ROLLOUTS_REACHED[2],
+    "Undone": ROLLOUTS_REACHED[3],
+    "Paused": ROLLOUTS_REACHED[4],
+}
 
 
 def of_step(truth: GroundTruth, step: Step) -> Iterator[str]:
@@ -68,6 +84,7 @@ def _of_template(truth: GroundTruth, change: Change) -> Iterator[str]:
 
 
 def _of_binding(truth: GroundTruth, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
+    yield from _of_rollout(old, new)
     before, after = refusal_in(old), refusal_in(new)
     if after == EXCEEDED and before != EXCEEDED:
         yield "a quota refuses what is wanted"
@@ -75,3 +92,13 @@ def _of_binding(truth: GroundTruth, old: ResourceBinding, new: ResourceBinding) 
         yield "what a quota has refused is placed"
     if after == EXCEEDED and set(tasks_of(new)) - set(tasks_of(old)):
         yield "what a quota refuses more of is evicted"
+
+
+def _of_rollout(old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
+    before, after = (find_condition(each.status.conditions, ROLLOUT_CONDITION) for each in (old, new))
+    if before is None or after is None or before.reason == after.reason:
+        return
+    if after.reason == "Complete":
+        yield ROLLOUTS_REACHED[0]
+    elif after.reason in _TURNS:
+        yield _TURNS[after.reason]

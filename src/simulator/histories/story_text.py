@@ -54,6 +54,7 @@ from simulator.histories.model import (
     ShardIsPaused,
     Share,
     Squat,
+    SteerRollout,
     Storm,
     Suspend,
     SyncClusters,
@@ -105,7 +106,7 @@ def _wish(step: AnyStep) -> str:
         case Scale():
             return f"scales {step.app} to {step.replicas}"
         case Release():
-            return f"releases version {step.version} of {step.app}"
+            return f"releases {'the broken ' if step.bad else ''}version {step.version} of {step.app}"
         case Replan():
             return f"wants {step.app} {_plan(step.plan)}"
         case Withdraw():
@@ -209,6 +210,8 @@ def _rule(step: AnyStep) -> str:
         case LimitUsage():
             where = f", with limits in {', '.join(step.assigned)}" if step.assigned else ""
             return f"allows {step.cpu} CPUs to all applications{where}"
+        case SteerRollout():
+            return f"says {step.wish} to the rollout of {step.app}"
         case UnlimitUsage():
             return "deletes the quota"
         case _:

@@ -13,6 +13,18 @@ GitWrite = Literal["patch", "put", "apply"]
 Shared = Literal["Namespace", "CustomResourceDefinition", "Service", "PersistentVolumeClaim"]
 
 
+class Staging(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Stages of a policy: the clusters of each, the last stage has all that are left. `approval`: the first stage
+    waits for a person."""
+
+    stages: tuple[tuple[str, ...], ...]
+    healthy_seconds: int = 25
+    deadline_seconds: int = 60
+    unavailable: int = 1
+    approval: bool = False
+    rollback: bool = False
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Plan for where an application is to run. `weights` belong to `clusters`, in their order, and count for `Static`.
 
@@ -21,7 +33,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     one after the other; with `overlap` each has the first cluster of the one before, too. `failback`: what an outage
     has moved returns. `application_seconds`: a copy that is unhealthy for so long leaves its cluster, 0 for never.
     `follows`: what the template names goes where it goes. `lazy`: the policy takes effect when the template changes.
-    `preserve`: copies stay when the template is deleted.
+    `preserve`: copies stay when the template is deleted. `staging`: the stages in which a change reaches clusters.
     """
 
     division: Division
@@ -37,6 +49,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     follows: bool = False
     lazy: bool = False
     preserve: bool = False
+    staging: Staging | None = None
 
 
 class Deploy(UserStep, frozen=True, kw_only=True):
@@ -65,10 +78,11 @@ class Scale(UserStep, frozen=True, kw_only=True):
 
 
 class Release(UserStep, frozen=True, kw_only=True):
-    """Another image, or other contents."""
+    """Another image, or other contents. No member can run a `bad` one."""
 
     app: str
     version: int
+    bad: bool = False
 
 
 class Relabel(UserStep, frozen=True, kw_only=True):

@@ -109,7 +109,7 @@ class Users(PersistentClient):
             case Release(app=app):
                 if app not in {*self._tasks, *self._operated}:
                     await self.patch(
-                        self._kind(app), app, manifests.new_version(app, app in self._configs, step.version)
+                        self._kind(app), app, manifests.new_version(app, app in self._configs, step.version, step.bad)
                     )
             case Relabel(app=app):
                 await self.patch(self._kind(app), app, {"metadata": {"labels": {"told": str(step.value)}}})

@@ -16,7 +16,7 @@ behind. A replacement that starts with the proven revision is none of them: it w
 
 A stage that was reached, and lost its clusters before it was done, holds the change until a person lets it go on.
 
-Nothing else holds or starts by a clock. A scale-out is no change, nor is a failover. Holds: S1.
+Nothing else holds or starts by a clock. A scale-out is no change, nor is a failover. Holds: S1, S20.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -19,6 +19,7 @@ its labels (`runtime.binding_kinds`), and the arithmetic of shards (`runtime.sha
     claims      S17      which policy a template belongs to
     quotas      S18, S1  what is used of a quota
     outage_objects S19   what is told of an outage
+    rollouts    S20      which cluster gets a change, and when
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
     owners      S9       who writes what
@@ -64,6 +65,7 @@ from simulator.histories.checkers.renderings import RenderingsChecker
 from simulator.histories.checkers.replacements import ReplacementsChecker
 from simulator.histories.checkers.requests import RequestsChecker
 from simulator.histories.checkers.restores import RestoresChecker
+from simulator.histories.checkers.rollouts import RolloutsChecker
 from simulator.histories.checkers.scene import Scene, Violation, scene_of
 from simulator.histories.checkers.scripts import ScriptsChecker
 from simulator.histories.checkers.stores import StoresChecker
@@ -94,6 +96,7 @@ CHECKERS = (
     EvictionsChecker,
     PlacementsChecker,
     RenderingsChecker,
+    RolloutsChecker,
     DependenciesChecker,
     ScriptsChecker,
     UnneededChangesChecker,

@@ -16,6 +16,7 @@ from leeward.api.work import Binding, is_application
 from leeward.core.outages.sight import NOT_COLLECTED, NOT_EVICTED, TOLERATED
 from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
+from simulator.histories.checkers.rollouts import is_broken
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of, seconds_of, tasks_of
 from simulator.histories.checkers.states import States
 from simulator.histories.ground_truth import BINDINGS, OUTAGES, Change, GroundTruth
@@ -197,9 +198,14 @@ def unfinished(truth: GroundTruth) -> Iterator[str]:
 
 
 def _is_on_its_way(truth: GroundTruth, key: Key, binding: Binding, cluster: str) -> bool:
-    """Tells whether it is not cleaned up there, or what replaces it is not all placed."""
+    """Tells whether it is not cleaned up there, or what replaces it is not all placed, or cannot run: a change is
+    bad."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     if scheduled is not None and scheduled.status == "False":
+        return True
+    if any(
+        copy is not None and is_broken(copy) for copy in (truth.copy(name, binding) for name in replicas_of(binding))
+    ):
         return True
     return cluster in tasks_of(binding) or (cluster not in replicas_of(binding) and cluster in truth.works_of(key))
 

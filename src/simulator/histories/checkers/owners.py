@@ -12,6 +12,7 @@ from kubeapi.meta import Manifest, annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import FAILING_CONDITION, LOSS_COVERED_CONDITION, TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
+from leeward.api.rollout import ROLLOUT_REVISIONS_ANNOTATION, ROLLOUT_STATE_ANNOTATION
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
 from leeward.client.caller import HEADER
@@ -66,6 +67,8 @@ OWNED: Mapping[str, Mapping[str, frozenset[str]]] = {
 and Clusters are their users'; the data of a ConfigMap is ours in `karmada-system` only. The detector makes bindings: of
 them it may patch what is nobody else's. The cluster controller has Works of a cluster
 that leaves preserve what others use."""
+ROLLOUT_MEMORY = frozenset({ROLLOUT_STATE_ANNOTATION, ROLLOUT_REVISIONS_ANNOTATION})
+"""Annotations that the binding controllers write, alone of all annotations of a binding."""
 SYSTEM = "/karmada-system/"
 MEMBERS_OWN = ("deployment.kubernetes.io/revision",)
 """Annotations that a member's own controllers set."""
@@ -116,7 +119,10 @@ def foreign_fields(request: Request) -> list[str]:
     kind, caller = resource_of(target.prefix), request.headers.get(HEADER, "")
     if kind not in OWNED:
         return []
-    written = set(_fields(json.loads(request.body)))
+    patch = json.loads(request.body)
+    written = set(_fields(patch))
+    if kind in BINDINGS and OF_BINDINGS.get(caller) == FINALIZERS and _annotated(patch) <= ROLLOUT_MEMORY:
+        written.discard("metadata.annotations")
     if kind in BINDINGS and caller == "resource-detector":
         return sorted(field for field in written if _owner_of(field.removeprefix("spec.")) != "detector")
     owned = OWNED[kind].get(caller, frozenset[str]())
@@ -171,6 +177,10 @@ def _fields(patch: Manifest) -> Iterator[str]:
         yield from (
             f"{section}.{name}" for name in fields if name not in ("name", "namespace", "resourceVersion", "uid")
         )
+
+
+def _annotated(patch: Manifest) -> set[str]:
+    return set(cast(Manifest, patch.get("metadata") or {}).get("annotations") or ())
 
 
 def _changed(old: ResourceBinding, new: ResourceBinding) -> list[str]:

@@ -10,6 +10,7 @@ from datetime import datetime
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space
+from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Work
 from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
@@ -56,14 +57,15 @@ class RenderingsChecker:
             return
         cluster = cluster_of_execution_space(change.key.namespace)
         for manifest in manifests:
-            for message in self._problems(manifest, cluster):
+            for message in self._problems(manifest, cluster, REVISION_ANNOTATION in new.metadata.annotations):
                 yield Violation("S14", change.seconds, f"the Work {change.key} {message}")
 
-    def _problems(self, manifest: Manifest, cluster: str) -> Iterator[str]:
+    def _problems(self, manifest: Manifest, cluster: str, staged: bool) -> Iterator[str]:
+        """Judges by the policies as they are; of a `staged` application by each that has been: S20 says when."""
         marks, inner = marks_of(manifest), inner_marks_of(manifest)
         if marks != inner:
             yield f"is overridden by half: {dict(marks)}, and inside {dict(inner)}"
-        oldest = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS)
+        oldest = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS) if not staged else float("-inf")
         allowed: dict[str, set[str | None]] = {}
         for kind in OVERRIDES:
             for (_, key), states in sorted(each for each in self._policies.items() if each[0][0] == kind):

@@ -36,7 +36,7 @@ from simulator.histories.steered.people import (
     suspended,
     taken_up_again,
 )
-from simulator.histories.steered.policies import governed
+from simulator.histories.steered.policies import governed, rolled_out
 from simulator.histories.steered.propagation import dependent, overridden, scripted
 from simulator.histories.steered.restored_hub import forgotten, in_the_middle, overtaken, second_life
 from simulator.histories.steered.surroundings import (
@@ -104,6 +104,7 @@ SURROUNDED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     operated,
     second_life,
     taken_names,
+    rolled_out,
 )
 """Stories of the seeds that end with `SURROUNDED_AT`."""
 

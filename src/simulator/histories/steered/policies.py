@@ -1,4 +1,4 @@
-"""Policies and quotas: what is claimed is taken over, waits, and is limited, while a cluster dies."""
+"""Policies, quotas and stages: claims are taken over, wait, and are limited, and changes stop, while a cluster dies."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,21 @@ from simulator.histories.model import (
     ControllersAreKilled,
     LimitUsage,
     NodesAreCordoned,
+    Override,
+    Plan,
     Preempt,
     Relabel,
+    Release,
     Replan,
     Retreat,
     Scale,
+    Staging,
+    SteerRollout,
     UnlimitUsage,
 )
 from simulator.histories.steered.casting import BEGINS, THREE, Casting, evenly, web
+
+FOUR = (*THREE, "m4")
 
 
 def governed(cast: Casting) -> Sequence[AnyStep]:
@@ -48,4 +55,34 @@ def governed(cast: Casting) -> Sequence[AnyStep]:
         Retreat(at=round(middle + 125, 3), name="above"),
         Scale(at=round(middle + 140, 3), app="blog", replicas=6),
         UnlimitUsage(at=round(middle + 155, 3)),
+    )
+
+
+def rolled_out(cast: Casting) -> Sequence[AnyStep]:
+    """A change stops while its cluster is away, and the failover goes on with the one before; a bad one stops in its
+    first stage, and a person takes it back. Another one is held by a person, and its override policy is changed."""
+    cast.members = FOUR
+    at, killed = cast.begins(), (ControllersAreKilled, ApiServerIsKilled)[cast.turn % 2]
+    middle = round(at + cast.evicted, 3)
+    two = Staging(stages=(("m2",), ()), approval=bool(cast.turn % 2), rollback=cast.turn % 4 == 3)
+    moving = Plan(division="Duplicated", clusters=FOUR, terms=1, groups=(2, 2), staging=two)
+    paired = msgspec.structs.replace(moving, clusters=("m1", "m2"), groups=(0, 0))
+    three = Staging(stages=(("m1",), ("m2",), ()), healthy_seconds=15)
+    spread = msgspec.structs.replace(evenly(*FOUR), staging=three)
+    return (
+        web(paired, 2),
+        Replan(at=70, app="web", plan=moving),
+        web(spread, 8, "shop", 46),
+        Override(at=48, app="shop", name="tuned", version=1, clusters=FOUR),
+        Release(at=round(at - 3, 3), app="web", version=2),
+        cast.death(round(at + 4, 3), cast.evicted + 60),
+        killed(at=round(at + 12, 3), lasts=3, steps=cast.draw.randrange(60)),
+        SteerRollout(at=round(middle + 60, 3), app="web", wish="resume"),
+        Release(at=round(middle + 150, 3), app="web", version=3, bad=True),
+        Release(at=round(middle + 152, 3), app="shop", version=2),
+        SteerRollout(at=round(middle + 160, 3), app="shop", wish="pause"),
+        killed(at=round(middle + 165, 3), lasts=3, steps=cast.draw.randrange(60)),
+        SteerRollout(at=round(middle + 200, 3), app="shop", wish="resume"),
+        SteerRollout(at=round(middle + 240, 3), app="web", wish="undo"),
+        Override(at=round(middle + 290, 3), app="shop", name="tuned", version=2, clusters=FOUR),
     )
