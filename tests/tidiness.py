@@ -27,6 +27,11 @@ _PAGE = re.compile(
 _MODULE = re.compile(r"`((?:[\w.-]+/)*\w+\.py)`")
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 _DECISION = re.compile(r"\bdecisions? (\d+)(?:(?:, | and )(\d+))?\b")
+_LONGEST_SENTENCE = 25
+"""Words that a sentence has at most."""
+_NOT_PROSE = re.compile(r"^(?:```.*?^```|(?: {4}|\||#).*?)$", re.MULTILINE | re.DOTALL)
+_ITEM = re.compile(r"\n\s*\n|\n\s*(?:[-*]|\d+\.) ")
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z\[`*\"(])")
 _CONSTRUCTORS = ("__init__", "__post_init__")
 _CHANGES = {*dir(dict), *dir(list), *dir(set)} - {*dir(Mapping), *dir(tuple), *dir(frozenset)}
 """Methods by which a mapping, a list or a set is changed."""
@@ -122,6 +127,8 @@ def figures() -> dict[str, int]:
         "stems_that_occur_twice": sum(count > 1 for count in stems.values()),
         "words_of_changelog": len((ROOT / "CHANGELOG.md").read_text().split()),
         "words_of_docs": sum(len(page.read_text().split()) for page in (ROOT / "docs").rglob("*.md")),
+        "long_sentences_of_docs": sum(len(long_sentences(text)) for path, text in _pages() if path.suffix == ".md"),
+        "long_sentences_of_docstrings": sum(len(long_sentences(text)) for text in told),
         "docstrings_with_what": sum(bool(re.search(r"\b[Ww]hat\b", text)) for text in told),
     }
 
@@ -163,6 +170,13 @@ def _changes_itself(method: ast.stmt) -> bool:
             case _:
                 pass
     return any(isinstance(each, ast.Attribute | ast.Subscript) and _root(each) == own for each in changed)
+
+
+def long_sentences(text: str) -> list[str]:
+    """Sentences of a page or docstring that are too long; code, tables and headings are none."""
+    prose = re.sub(r"`[^`]*`", "X", re.sub(r"\]\([^)]*\)", "]", _NOT_PROSE.sub("\n", f"\n{text}")))
+    sentences = (sentence for item in _ITEM.split(prose) for sentence in _SENTENCE.split(item))
+    return [" ".join(each.split()) for each in sentences if len(each.split()) > _LONGEST_SENTENCE]
 
 
 def _root(node: ast.expr) -> str:

@@ -153,6 +153,14 @@ class Plain:
 """
 
 
+def test_a_long_sentence_is_seen() -> None:
+    long = " ".join(["word"] * 26)
+    other = f"# {long}\n\n    {long}\n\n| {long} |\n\n```\n{long}\n```\n"
+    page = f"{other}\nShort. `{long}`\n\n- Item\n- {long.capitalize()}.\n"
+    assert tidiness.long_sentences(page) == [f"{long.capitalize()}."]
+    assert tidiness.long_sentences(f"Short. {long.capitalize()}: {long}.") == [f"{long.capitalize()}: {long}."]
+
+
 def test_a_class_that_changes_itself_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "core").mkdir()
     (tmp_path / "core/some.py").write_text(CHANGING + FROZEN)
