@@ -39,8 +39,8 @@ from leeward.core.execution import removal, settling
 from leeward.core.execution.works import build_works
 from leeward.core.overrides.rendering import Overridden
 from leeward.core.placement import PlacementSettings, actions, situation
-from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.situation import Situation
+from leeward.core.placement.snapshot import Authority, authority_over
 from leeward.core.scheduling import Placed
 from leeward.operations import orphans
 from leeward.runtime.heartbeat import HeartbeatView

@@ -28,6 +28,7 @@ from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.cause import with_cause
 from leeward.core.placement.check import check, refused
 from leeward.core.placement.replacement import place_anew
+from leeward.core.placement.situation import situation_kind
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from leeward.core.scheduling.conditions import standing_refusal
 from leeward.planning.batch import owner_of
@@ -105,7 +106,7 @@ def explained(snapshot: Snapshot) -> Explained:
     answer = _answer_of(decision)
     if trace.terms and answer is not None:
         return Explained(decision, answer, trace)
-    trace, binding, exact = Trace(), snapshot.binding, snapshot.settings.exact_health
+    trace, binding, exact = Trace(), snapshot.binding, not situation_kind(snapshot.settings).spares_the_living
     result = place_anew(binding, binding.spec, snapshot.clusters, snapshot.now, trace=trace, exact=exact)
     if isinstance(result, Unplaceable):
         result = with_cause(result, binding.spec, snapshot.clusters)

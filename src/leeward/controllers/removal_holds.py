@@ -15,8 +15,7 @@ from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.availability import wanted_by_itself
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.due_evictions import decide_stay
-from leeward.core.eviction.task_reasons import TaskReason, reason_of
-from leeward.core.eviction.tasks import ended_by_a_person
+from leeward.core.eviction.tasks import TaskReason, ended_by_a_person, reason_of
 from leeward.core.eviction.withdrawal import would_be_considered
 from leeward.core.execution.removal import NOT_REPLACED, goes_at_once, settles_at, why_removal_waits
 from leeward.core.execution.removal_conditions import STILL_USED

@@ -9,7 +9,7 @@ from leeward.api.work import BindingResource, ResourceBindingSpec
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.placement import PlacementSettings
-from leeward.core.placement.authority import may_schedule
+from leeward.core.placement.snapshot import may_schedule
 from leeward.core.toleration import tolerates
 from leeward.lint.findings import Diagnostic
 from leeward.lint.objects import EPOCH, LintPolicy

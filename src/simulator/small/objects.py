@@ -40,7 +40,7 @@ from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE, TaintDecision
 from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.copies.memory import BindingMemory
-from leeward.core.eviction.task_reasons import Producer, TaskReason
+from leeward.core.eviction.tasks import Producer, TaskReason
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
 from simulator.small.model import GRACE_TICKS, BrakeState, ClusterObject, Plan, TaintMark, Task, WorkObject

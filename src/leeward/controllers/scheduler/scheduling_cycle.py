@@ -20,7 +20,7 @@ from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of
 from leeward.core.cluster_health.watched_time import Attention
-from leeward.core.eviction.task_reasons import TaskReason, reason_of
+from leeward.core.eviction.tasks import TaskReason, reason_of
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused

@@ -5,7 +5,7 @@
                             │                    └──withdrawal──▶ it is taken back
                             └──blocked_evictions──▶ why it does not leave
 
-`core.copies` says what all of them rely upon; `api.purge_mode` and `task_reasons` are their tables. What others
+`core.copies` says what all of them rely upon; `api.purge_mode` and `tasks` have their tables. What others
 live in (`shared_resources`) and what would leave its volumes behind (`volumes`) no taint drives out; what a copy has
 reported goes with it (`state_preservation`). Later `failback` brings a copy back to its `original_placement`.
 `leeward.core.placement` joins these with scheduling into the one decision that writes a binding.

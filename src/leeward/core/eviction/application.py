@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kubeapi.meta import format_time, wire_time
+from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import EVICTION_HELD_CONDITION
@@ -33,7 +33,7 @@ from leeward.core.copies.evidence import is_fresh
 from leeward.core.copies.memory import NO_INSTANTS, BindingMemory
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state
-from leeward.core.eviction.task_reasons import Producer, TaskReason, moves_on
+from leeward.core.eviction.tasks import Producer, TaskReason, moves_on, own_task, with_state
 from leeward.core.eviction.volumes import purge_mode_with_volumes, why_volumes_stay
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.scheduling import Unplaceable
@@ -182,14 +182,7 @@ def failure_task(binding: Binding, failed: AggregatedStatusItem, now: datetime |
     rules = rules_of(mode)
     state = preserved_state(binding, application.state_preservation, failed)
     producer = Producer.APPLICATION_FAILOVER if binding.namespace else Producer.CLUSTER_APPLICATION_FAILOVER
-    return GracefulEvictionTask(
-        from_cluster=failed.cluster_name,
-        reason=TaskReason.APPLICATION_FAILURE.value,
-        producer=producer.value,
-        purge_mode=mode.value,
-        grace_period_seconds=application.grace_period_seconds if rules.has_grace else None,
-        suppress_deletion=True if rules.suppresses else None,
-        creation_timestamp=wire_time(now) if now else None,
-        preserved_label_state=state,
-        clusters_before_failover=tuple(target.name for target in binding.spec.clusters) if state else (),
-    )
+    task = own_task(failed.cluster_name, TaskReason.APPLICATION_FAILURE, mode, now, producer)
+    grace, suppress = application.grace_period_seconds if rules.has_grace else None, True if rules.suppresses else None
+    task = msgspec.structs.replace(task, grace_period_seconds=grace, suppress_deletion=suppress)
+    return with_state(task, binding.spec, state)

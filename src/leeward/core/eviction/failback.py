@@ -20,19 +20,17 @@ from itertools import product
 
 import msgspec
 
-from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.failback import FailbackOptions
 from leeward.api.purge_mode import PurgeMode
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.flap_damping import is_held_down, parse_flapping
 from leeward.core.cluster_health.watched_time import WatchedTime
 from leeward.core.copies.disruption import CopyTable
 from leeward.core.copies.evidence import is_current
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.original_placement import OriginalPlacement, beginning_to, goal_of
-from leeward.core.eviction.task_reasons import Producer, TaskReason
-from leeward.core.eviction.tasks import leave
+from leeward.core.eviction.tasks import TaskReason, leave, own_task
 from leeward.core.scheduling import ClusterArrays
 from leeward.core.scheduling.candidates import room_in
 from leeward.core.scheduling.model import Request
@@ -169,7 +167,7 @@ def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBin
     """The binding with these replicas moved: those that leave have a task, and leave for good when that has ended."""
     held = {target.name: target.replicas for target in spec.clusters}
     staying = {n: held[n] - count for n, count in move.leaving.items() if spec.is_divided and held[n] > count}
-    tasks = [_task(name, now) for name in sorted(move.leaving)]
+    tasks = [own_task(name, TaskReason.FAILBACK, PurgeMode.GRACEFULLY, now) for name in sorted(move.leaving)]
     left = leave(spec, tasks, staying)
     grown = {target.name: target for target in left.clusters}
     for name, count in move.returning.items():
@@ -181,16 +179,6 @@ def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBin
 def _newcomer(spec: ResourceBindingSpec, name: str) -> TargetCluster:
     """A target without replicas; with the components that each copy has."""
     return TargetCluster(name, components=spec.clusters[0].components if spec.clusters else ())
-
-
-def _task(cluster: str, now: datetime) -> GracefulEvictionTask:
-    return GracefulEvictionTask(
-        from_cluster=cluster,
-        reason=TaskReason.FAILBACK.value,
-        producer=Producer.LEEWARD.value,
-        purge_mode=PurgeMode.GRACEFULLY.value,
-        creation_timestamp=wire_time(now),
-    )
 
 
 def trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:

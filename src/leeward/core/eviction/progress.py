@@ -96,10 +96,11 @@ _Rule = Callable[[_OpenTask], datetime | None]
 
 class Law(NamedTuple):
     """A law for the end of evictions: the rules for the instant from which a task may end, of which the first that says
-    something of it decides, and for the end of one that a person has ended."""
+    something of it decides, and for the end of one that a person has ended. `leaves_enough`: nothing that is missed."""
 
     rules: tuple[_Rule, ...]
     is_over_for_a_person: Callable[[_OpenTask], bool]
+    leaves_enough: bool = True
 
 
 def _ends_by_reports(open_task: _OpenTask) -> datetime | None:
@@ -179,7 +180,7 @@ LEEWARD_LAW = Law(
     ),
     _is_ended_by_a_person,
 )
-KARMADA_LAW = Law((_ends_by_reports,), _is_let_go)
+KARMADA_LAW = Law((_ends_by_reports,), _is_let_go, leaves_enough=False)
 
 
 def assess_tasks(

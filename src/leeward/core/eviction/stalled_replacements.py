@@ -32,8 +32,7 @@ from leeward.core.copies.availability import availability
 from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.copies.evidence import is_current, is_uncounted, refused_dependencies, was_there_before
 from leeward.core.copies.memory import NO_INSTANTS, Instants
-from leeward.core.eviction.task_reasons import moves_on, reason_rules_of_task
-from leeward.core.eviction.tasks import grace_of
+from leeward.core.eviction.tasks import grace_of, moves_on, reason_rules_of_task
 
 DISPATCHING = "Dispatching"
 NOT_TAKEN, NOT_RENDERED = "which does not take it: ", "for which nothing could be rendered: "

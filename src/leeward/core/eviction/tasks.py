@@ -1,13 +1,18 @@
 """Eviction tasks: a copy leaves a cluster, so the target goes, and a task takes its place.
 
 A part of a divided copy can leave as well: the target keeps what stays, the task's `replicas` say how many go, and the
-Work asks for both until the task has ended (`core.execution.works`).
+Work asks for both until the task has ended (`core.execution.works`). The meaning of its reason is a table (`RULES`); no
+text is compared elsewhere. A task with another reason is somebody else's: it is carried out, ends as ours do, and is
+never taken back.
 
 Karmada: `ResourceBindingSpec.GracefulEvictCluster`; same, proven by its recorded cases; there nothing leaves in part.
+Its reasons are `TaintUntolerated` and `ApplicationFailure`, with their producers; the others are ours.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 import msgspec
 
@@ -16,7 +21,71 @@ from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.state_preservation import carried_state, preserved_state
-from leeward.core.eviction.task_reasons import Producer, TaskReason
+
+
+class TaskReason(StrEnum):
+    TAINT_UNTOLERATED = "TaintUntolerated"
+    APPLICATION_FAILURE = "ApplicationFailure"
+    AFFINITY_TERM_LEFT = "AffinityTermLeft"
+    REPLACEMENT_FAILED = "ReplacementFailed"
+    """A cluster took the place of another, and what was moved to it never became healthy there."""
+    FAILBACK = "Failback"
+
+
+class Producer(StrEnum):
+    """The component that opens an eviction task. Application failover of a ResourceBinding and of a
+    ClusterResourceBinding differ."""
+
+    TAINT_MANAGER = "TaintManager"
+    APPLICATION_FAILOVER = "resource-binding-application-failover-controller"
+    CLUSTER_APPLICATION_FAILOVER = "cluster-resource-binding-application-failover-controller"
+    LEEWARD = "Leeward"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRules:
+    """Meaning of a reason.
+
+    withdraws           the eviction is taken back when its cluster is well again
+    fails_over          it is a failover: a replacement that takes nothing is left for the next cluster
+    is_failback         it is taken back only when the failback has failed, with all that was moved
+    was_never_healthy   where its copy is not well, there was never one that was
+    """
+
+    withdraws: bool
+    fails_over: bool
+    is_failback: bool
+    was_never_healthy: bool
+
+
+_FAILOVER = ReasonRules(withdraws=True, fails_over=True, is_failback=False, was_never_healthy=False)
+_IN_VAIN = ReasonRules(withdraws=True, fails_over=True, is_failback=False, was_never_healthy=True)
+_FAILBACK = ReasonRules(withdraws=True, fails_over=False, is_failback=True, was_never_healthy=False)
+_OF_OTHERS = ReasonRules(withdraws=False, fails_over=False, is_failback=False, was_never_healthy=False)
+RULES: Mapping[TaskReason, ReasonRules] = {
+    TaskReason.TAINT_UNTOLERATED: _FAILOVER,
+    TaskReason.APPLICATION_FAILURE: _FAILOVER,
+    TaskReason.AFFINITY_TERM_LEFT: _FAILOVER,
+    TaskReason.REPLACEMENT_FAILED: _IN_VAIN,
+    TaskReason.FAILBACK: _FAILBACK,
+}
+
+
+def reason_of(task: GracefulEvictionTask) -> TaskReason | None:
+    """None for a task of somebody else."""
+    return TaskReason(task.reason) if task.reason in RULES else None
+
+
+def reason_rules_of_task(task: GracefulEvictionTask) -> ReasonRules:
+    reason = reason_of(task)
+    return _OF_OTHERS if reason is None else RULES[reason]
+
+
+def moves_on(task: GracefulEvictionTask) -> bool:
+    """Tells whether the replacement of its copy goes on to the next cluster where it is not taken."""
+    is_failover = reason_rules_of_task(task).fails_over
+    return is_failover and task.suppress_deletion is None and task.purge_rules.moves_on
+
 
 NOTHING: Mapping[str, int] = {}
 
@@ -28,15 +97,14 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
     reported = (item for item in binding.status.aggregated_status if item.cluster_name == cluster)
     left = next(reported, AggregatedStatusItem(cluster_name=cluster))
     state = preserved_state(binding, behaviour.state_preservation if behaviour else None, left)
-    return GracefulEvictionTask(
-        from_cluster=cluster,
-        reason=TaskReason.TAINT_UNTOLERATED.value,
-        producer=Producer.TAINT_MANAGER.value,
-        purge_mode=mode.value,
-        creation_timestamp=wire_time(now),
-        preserved_label_state=state,
-        clusters_before_failover=tuple(target.name for target in spec.clusters) if state else (),
-    )
+    task = own_task(cluster, TaskReason.TAINT_UNTOLERATED, mode, now, Producer.TAINT_MANAGER)
+    return with_state(task, spec, state)
+
+
+def with_state(task: GracefulEvictionTask, spec: ResourceBindingSpec, state: Mapping[str, str]) -> GracefulEvictionTask:
+    """The task, with the state that its replacement is to have."""
+    before = tuple(target.name for target in spec.clusters) if state else ()
+    return msgspec.structs.replace(task, preserved_label_state=state, clusters_before_failover=before)
 
 
 def ended_by_a_person(spec: ResourceBindingSpec) -> frozenset[str]:
@@ -46,24 +114,21 @@ def ended_by_a_person(spec: ResourceBindingSpec) -> frozenset[str]:
     return ended.difference(target.name for target in spec.clusters)
 
 
-def own_task(cluster: str, reason: TaskReason, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
-    """Task of a copy that leaves a cluster for a reason of Leeward's own, and not for a taint."""
+def own_task(
+    cluster: str, reason: TaskReason, mode: PurgeMode, now: datetime | None, producer: Producer = Producer.LEEWARD
+) -> GracefulEvictionTask:
+    """Task of a copy that leaves a cluster; of Leeward's own, where no other producer is named."""
+    opened = wire_time(now) if now is not None else None
     return GracefulEvictionTask(
-        from_cluster=cluster,
-        reason=reason.value,
-        producer=Producer.LEEWARD.value,
-        purge_mode=mode.value,
-        creation_timestamp=wire_time(now),
+        cluster, reason.value, producer=producer.value, purge_mode=mode.value, creation_timestamp=opened
     )
 
 
 def replacement_task(binding: Binding, cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
     """Task of a replacement that never became healthy. It has no state of its own, and gives on what was brought to
     it."""
-    state = carried_state(binding, cluster)
-    before = tuple(target.name for target in binding.spec.clusters) if state else ()
     task = own_task(cluster, TaskReason.REPLACEMENT_FAILED, mode, now)
-    return msgspec.structs.replace(task, preserved_label_state=state, clusters_before_failover=before)
+    return with_state(task, binding.spec, carried_state(binding, cluster))
 
 
 def following_task(cluster: str, followed: GracefulEvictionTask, *, one_writer: bool) -> GracefulEvictionTask:

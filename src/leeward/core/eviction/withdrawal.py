@@ -2,7 +2,7 @@
 
 The old copy must be seen healthy, where the scheduler would consider the cluster. It comes back for what others do not
 surely serve, and the law must let go what is given up for it (`copies.disruption`). What is in a cluster that is away
-stays there until it is seen again. What a reason and a purge mode allow stands in their tables (`task_reasons`,
+stays there until it is seen again. What a reason and a purge mode allow stands in their tables (`tasks`,
 `api.purge_mode`). The first way that is open is taken:
 
     for each eviction task
@@ -40,8 +40,7 @@ from leeward.core.copies.availability import wanted_by_itself
 from leeward.core.copies.disruption import CopyTable
 from leeward.core.copies.evidence import is_current, was_there_before
 from leeward.core.eviction.due_evictions import decide_stay, replicas_in
-from leeward.core.eviction.task_reasons import reason_rules_of_task
-from leeward.core.eviction.tasks import grace_of
+from leeward.core.eviction.tasks import grace_of, reason_rules_of_task
 from leeward.core.scheduling.affinity import common_term, is_in_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed

@@ -34,7 +34,7 @@ from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.copies.disruption import NO_SIZES, CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.eviction.shared_resources import is_shared
-from leeward.core.eviction.task_reasons import TaskReason, reason_of
+from leeward.core.eviction.tasks import TaskReason, reason_of
 from leeward.core.execution.ownership import template_uids
 from leeward.core.execution.work_generation import has_work_id
 from leeward.core.execution.works import needed_by_others

@@ -12,7 +12,7 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.api.outage import MoveState, OutageApplication, OutageStatus, OutageStep, StepKind
-from leeward.core.eviction.task_reasons import TaskReason, reason_of
+from leeward.core.eviction.tasks import TaskReason, reason_of
 from leeward.core.outages.sight import CopySight
 
 MOST_STEPS, FIRST_STEPS = 64, 16

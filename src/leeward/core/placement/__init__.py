@@ -1,7 +1,6 @@
 """Placement of one binding: what must go, where it goes instead, and what is finished, as one decision.
 
-    snapshot     what it is made on: everything, frozen
-    authority    what of it is ours to decide
+    snapshot     what it is made on: everything, frozen, and what of it is ours to decide
     situation    what the snapshot means for the binding
     phases       the decision, from top to bottom
     actions      how a binding moves

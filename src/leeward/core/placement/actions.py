@@ -23,12 +23,11 @@ from leeward.core.eviction.application import (
 from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_for_place, held_without_gain
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, last_resort_at, replicas_in
 from leeward.core.eviction.state_preservation import StateNotPreserved
-from leeward.core.eviction.task_reasons import TaskReason
 from leeward.core.eviction.tasks import (
     NOTHING,
+    TaskReason,
     eviction_task,
     following_task,
-    leave,
     leave_further,
     leave_term,
     own_task,
@@ -58,7 +57,7 @@ def place(at: Situation) -> Outcome:
         return Outcome.of(spec)
     result = _place_anew(at, spec)
     if isinstance(result, Placed) and (taken := at.well_again & {target.name for target in result.clusters}):
-        return Outcome(result.clusters, _without(spec, taken).graceful_eviction_tasks, result)
+        return Outcome(result.clusters, _tasks_but_of(spec, taken), result)
     there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
     match result:
         case Placed() if _leaves_term(at, result):
@@ -116,8 +115,7 @@ def evict(at: Situation) -> Outcome:
     upto = ClusterRank.HELD_DOWN if resort_at <= at.now else ClusterRank.TRIED
     found = _find(at, left, upto)
     if not (rules_of(at.purge_mode).needs_place and at.settings.keep_without_place):
-        is_placed = isinstance(found, Placed)
-        return _moved(at, left, found, tasks, due) if is_placed else replace(Outcome.of(left, found), evicted=due)
+        return _moved(at, left, found, tasks, due)
     is_refused = isinstance(found, Unplaceable)
     part = _placed_in_part(at, found, upto) if is_refused else _placed_with_gain(at, found)
     moved = [each for each in due if part.staying.get(each.cluster) != replicas_in(at.spec, each.cluster)]
@@ -180,13 +178,15 @@ def _find(at: Situation, left: ResourceBindingSpec, upto: ClusterRank) -> Placed
 def _moved(
     at: Situation,
     left: ResourceBindingSpec,
-    result: Placed,
+    result: Placed | Unplaceable,
     tasks: Sequence[GracefulEvictionTask],
     evicted: Sequence[Eviction],
 ) -> Outcome:
-    """The outcome of a move; where it leads to another affinity term, copies that are well leave gracefully, too
-    (S1)."""
+    """The outcome of a move. Where it leads to another affinity term, copies that are well leave gracefully, too (S1).
+    What finds no place is replaced when there is one."""
     behind: tuple[str, ...] = ()
+    if isinstance(result, Unplaceable):
+        return replace(Outcome.of(left, result), evicted=tuple(evicted))
     if tasks and at.leaves_terms_gracefully:
         task_of = partial(following_task, followed=tasks[-1], one_writer=has_claims(at.binding))
         left, behind = leave_term(left, result.clusters, task_of)
@@ -198,7 +198,11 @@ def _left(
 ) -> ResourceBindingSpec:
     """The spec once the copies have left these clusters, but for what stays; without GracefulEviction, no tasks."""
     left = leave_further(at.spec, tasks, staying)
-    return left if at.settings.graceful else _without_tasks(at.spec, left, tasks)
+    if at.settings.graceful:
+        return left
+    return msgspec.structs.replace(
+        left, graceful_eviction_tasks=_tasks_but_of(at.spec, {t.from_cluster for t in tasks})
+    )
 
 
 def fail_over(at: Situation) -> Outcome:
@@ -210,16 +214,12 @@ def fail_over(at: Situation) -> Outcome:
         tasks = [failure_task(at.binding, item, at.now) for item in failures.failed]
     except StateNotPreserved as error:
         return replace(place(at), held=held_for_state(failures, error))
-    left = leave(spec, tasks)
-    if not at.settings.graceful:
-        left = _without_tasks(spec, left, tasks)
-    result = _find(at, left, ClusterRank.TAKES)
-    evicted = tuple(Eviction(task.from_cluster) for task in tasks)
-    if isinstance(result, Placed):
-        return _moved(at, left, result, tasks, evicted)
-    if at.settings.keep_without_place:
-        return replace(place(at), held=held_failure(failures, result))
-    return replace(Outcome.of(left, result), evicted=evicted)
+    evicted = [Eviction(task.from_cluster) for task in tasks]
+    left = _left(at, tasks)
+    found = _find(at, left, ClusterRank.TAKES)
+    if isinstance(found, Unplaceable) and at.settings.keep_without_place:
+        return replace(place(at), held=held_failure(failures, found))
+    return _moved(at, left, found, tasks, evicted)
 
 
 def move_on(at: Situation) -> Outcome | None:
@@ -261,15 +261,5 @@ def _find_next(
     return left, result
 
 
-def _without_tasks(
-    spec: ResourceBindingSpec, left: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask]
-) -> ResourceBindingSpec:
-    """`left` with the tasks that `spec` had, but for those of these clusters: they are left without grace."""
-    kept = _without(spec, {task.from_cluster for task in tasks}).graceful_eviction_tasks
-    return msgspec.structs.replace(left, graceful_eviction_tasks=kept)
-
-
-def _without(spec: ResourceBindingSpec, clusters: Set[str]) -> ResourceBindingSpec:
-    """The spec without its eviction tasks for these clusters."""
-    kept = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)
-    return msgspec.structs.replace(spec, graceful_eviction_tasks=kept)
+def _tasks_but_of(spec: ResourceBindingSpec, clusters: Set[str]) -> tuple[GracefulEvictionTask, ...]:
+    return tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)

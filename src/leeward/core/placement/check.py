@@ -22,10 +22,10 @@ from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.eviction.blocked_evictions import held_refused
 from leeward.core.eviction.due_evictions import Eviction, is_automatic
-from leeward.core.eviction.task_reasons import TaskReason, reason_of
-from leeward.core.placement.authority import authority_over
+from leeward.core.eviction.tasks import TaskReason, reason_of
 from leeward.core.placement.decision import Decision
-from leeward.core.placement.snapshot import Snapshot
+from leeward.core.placement.situation import situation_kind
+from leeward.core.placement.snapshot import Snapshot, authority_over
 from leeward.core.placement.within_usage import as_assigned
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.affinity import is_in_term
@@ -241,7 +241,7 @@ def _serves_on(move: _Move) -> Iterator[Violation]:
 def _is_replaced(move: _Move) -> Iterator[Violation]:
     """Holds: S1. The law lets go the copies whose eviction ends, but by a person's word."""
     spec = move.snapshot.binding.spec
-    if move.snapshot.settings.exact_health or spec.asks_for_none:
+    if not situation_kind(move.snapshot.settings).law.leaves_enough or spec.asks_for_none:
         return
     ended = {*move.decision.finished} - {task.from_cluster for task in move.decision.eviction_tasks}
     tasks = (task for task in spec.graceful_eviction_tasks if task.suppress_deletion is None)

@@ -19,9 +19,9 @@ from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.copies.disruption import copies_of
 from leeward.core.copies.evidence import is_current
-from leeward.core.placement.authority import may_schedule
 from leeward.core.placement.replacement import first_of, most_of, place_anew
-from leeward.core.placement.snapshot import Snapshot
+from leeward.core.placement.situation import situation_kind
+from leeward.core.placement.snapshot import Snapshot, may_schedule
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.assignment import mode_of
 
@@ -98,7 +98,8 @@ def _find_place(snapshot: Snapshot, given_back: Mapping[str, int]) -> Mapping[st
     binding = snapshot.binding
     left = without_given_back(binding.spec, given_back)
     spec = msgspec.structs.replace(binding.spec, clusters=left)
-    result = place_anew(binding, spec, snapshot.clusters, snapshot.now, exact=snapshot.settings.exact_health)
+    is_exact = not situation_kind(snapshot.settings).spares_the_living
+    result = place_anew(binding, spec, snapshot.clusters, snapshot.now, exact=is_exact)
     if not isinstance(result, Placed):
         return None
     placed = {target.name: target.replicas for target in result.clusters}

@@ -1,21 +1,14 @@
 """The decision about a binding: what must go, where it goes instead, and what is finished, as one result.
 
 Karmada has three writers for this (taint manager, scheduler, graceful-eviction controller) and two moments in which an
-application has lost its place and gained none. Here the phases are asked one after the other, and the first that has
-something to do is all that happens; what is finished, held and remembered is said with it, and written at once.
-
-    withdraw      a cluster is back before the eviction from it was finished     eviction.withdrawal
-    evict         taints drive copies out                                        eviction.due_evictions
-    fail_over     copies have failed in clusters that are well                   eviction.application
-    move_on       what was moved never became healthy there                      eviction.stalled_replacements
-    fail_back     what an outage drove away returns                              eviction.failback
-    place         the user's change is scheduled, or everything stays            scheduling
+application has lost its place and gained none. Here the rows of a lifecycle are walked (`core.copies.lifecycle`). The
+first that is due is all that happens; what is finished, held and remembered is said with it, and written at once.
 
 Holds: S1, S2, S3, S4, S11, S12, C2, C4.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -26,6 +19,8 @@ from leeward.api.meta import Condition
 from leeward.api.names import HOME_ANNOTATION
 from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import Binding
+from leeward.core.copies import lifecycle
+from leeward.core.copies.lifecycle import Transition
 from leeward.core.eviction.blocked_evictions import (
     held_deferred,
     held_finished_jobs,
@@ -46,10 +41,9 @@ from leeward.core.eviction.original_placement import (
 from leeward.core.eviction.state_preservation import preserved_state_patch
 from leeward.core.eviction.volumes import has_claims
 from leeward.core.placement import actions
-from leeward.core.placement.authority import may_schedule
 from leeward.core.placement.decision import Decision, Outcome
-from leeward.core.placement.situation import ExactSituation, Situation
-from leeward.core.placement.snapshot import Snapshot
+from leeward.core.placement.situation import Situation, situation_kind
+from leeward.core.placement.snapshot import Snapshot, may_schedule
 from leeward.core.placement.way_back import find_way_back
 from leeward.core.placement.within_usage import decide_within_usage
 from leeward.core.scheduling import Placed, Trace, Unplaceable, same_targets, term_of_targets
@@ -65,12 +59,11 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     """
     fault = placement_fault(snapshot.binding.spec.placement)
     unplaceable = Unplaceable("Error", fault, {}) if fault else None
-    is_exact = snapshot.settings.exact_health
-    known = snapshot if is_exact else _with_term_of_targets(snapshot)
-    own = known.binding
-    joined = known if is_exact else _with_joined_terms(known)
-    between = own if joined is not known else None
-    situation = partial(ExactSituation if is_exact else Situation, trace=trace, own=between, unplaceable=unplaceable)
+    kind = situation_kind(snapshot.settings)
+    known = _with_term_of_targets(snapshot) if kind.minds_terms else snapshot
+    joined = _with_joined_terms(known) if kind.minds_terms else known
+    between = known.binding if joined is not known else None
+    situation = partial(kind, trace=trace, own=between, unplaceable=unplaceable)
     in_turn = partial(_decide_in_turn, situation)
     if joined.quota_refusal:
         decision = decide_within_usage(joined, in_turn)
@@ -134,7 +127,7 @@ def withdraw(at: Situation) -> Outcome | None:
     """Recovery cancels what it made needless; not while the brake is engaged."""
     if not at.authority.withdraws or at.snapshot.brake:
         return None
-    found = at.returns.find() if at.binding.spec.graceful_eviction_tasks else None
+    found = at.returns.find()
     if found is None:
         return None
     is_same_term = found.affinity_name == at.binding.status.scheduler_observing_affinity_name
@@ -145,22 +138,10 @@ def withdraw(at: Situation) -> Outcome | None:
     return Outcome(found.clusters, found.tasks, result, withdrawal=found)
 
 
-def evict(at: Situation) -> Outcome | None:
-    return actions.evict(at) if at.due else None
-
-
-def fail_over(at: Situation) -> Outcome | None:
-    return actions.fail_over(at) if at.failures.failed else None
-
-
-def move_on(at: Situation) -> Outcome | None:
-    return actions.move_on(at) if at.stalled.targets else None
-
-
 def fail_back(at: Situation) -> Outcome | None:
     """One step back, where nothing else happens to the binding."""
     spec, snapshot = at.binding.spec, at.snapshot
-    if at.original is None or at.braked or at.waiting or snapshot.brake or not at.authority.returns:
+    if at.original is None or HeldReason.WAITING_FOR_TURN in at.guarded or snapshot.brake or not at.authority.returns:
         return None
     placed = actions.place(at)
     if spec.graceful_eviction_tasks or not spec.clusters or not same_targets(placed.clusters, spec.clusters):
@@ -188,15 +169,27 @@ def _next_step(at: Situation, original: OriginalPlacement) -> Failback:
     return step_between_terms(binding, original, goal, at.clusters, at.copies, now, options, begins=begins)
 
 
-def place(at: Situation) -> Outcome:
-    return actions.place(at)
+@dataclass(frozen=True, slots=True)
+class DecidedRow:
+    """A row of the lifecycle as a decision takes it: whether it is due, and how the binding then moves, if it can."""
+
+    is_due: Callable[[Situation], object]
+    move: Callable[[Situation], Outcome | None]
 
 
-PHASES: tuple[Callable[[Situation], Outcome | None], ...] = (withdraw, evict, fail_over, move_on, fail_back)
+DECIDED_ROWS: Mapping[Transition, DecidedRow] = {
+    lifecycle.COMES_BACK: DecidedRow(lambda at: at.binding.spec.graceful_eviction_tasks, withdraw),
+    lifecycle.IS_DRIVEN_OUT: DecidedRow(lambda at: at.due, actions.evict),
+    lifecycle.FAILS: DecidedRow(lambda at: at.failures.failed, actions.fail_over),
+    lifecycle.STALLS: DecidedRow(lambda at: at.stalled.targets, actions.move_on),
+    lifecycle.RETURNS_HOME: DecidedRow(lambda at: at.original, fail_back),
+    lifecycle.IS_PLACED_ELSEWHERE: DecidedRow(lambda _: True, actions.place),
+}
+_IN_ORDER = tuple(DECIDED_ROWS[row] for row in lifecycle.LIFECYCLE if row in DECIDED_ROWS)
 
 
 def _decide(at: Situation) -> Decision:
-    outcome = next((found for phase in PHASES if (found := phase(at)) is not None), None) or place(at)
+    outcome = next(found for row in _IN_ORDER if row.is_due(at) and (found := row.move(at)) is not None)
     annotations = dict(original_placement_patch(at.own_binding, _original_after(at, outcome)))
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
@@ -231,19 +224,19 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
     """Condition EvictionHeld: what needs somebody comes before what is kept because that is better."""
     if outcome.withdrawal is not None:
         return None
-    held, evictions = outcome.held, at.taint_evictions
+    held, evictions, of, why = outcome.held, at.taint_evictions, at.guarded.get, at.snapshot.brake_reason
     is_kept = held is not None and held.reason == HeldReason.NOTHING_TO_GAIN
     urgent = None if is_kept else held
     targets = [target.name for target in at.spec.clusters]
     return (
         urgent
-        or held_deferred(at.waiting, at.deferred, at.snapshot.budget.exhausted)
-        or held_tasks(at.assessment, at.braked, at.snapshot.works, targets, at.snapshot.brake_reason)
+        or held_deferred(of(HeldReason.WAITING_FOR_TURN, ()), at.deferred, at.snapshot.budget.exhausted)
+        or held_tasks(at.assessment, of(HeldReason.BRAKE_ENGAGED, ()), at.snapshot.works, targets, why)
         or (None if at.stays_in_place else held_unconfirmed(evictions.unconfirmed))
         or held
         or held_in_place(at.binding, evictions.due, at.stays_in_place)
-        or held_running_jobs(at.of_running_jobs)
-        or held_finished_jobs(at.of_finished_jobs)
+        or held_running_jobs(of(HeldReason.RUN_UNDER_WAY, ()))
+        or held_finished_jobs(of(HeldReason.NOTHING_TO_GAIN, ()))
     )
 
 

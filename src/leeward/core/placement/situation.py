@@ -1,18 +1,11 @@
 """Situation: what a snapshot means for its binding, before anything is done about it.
 
-Each part is a question to one module, asked when it is first needed:
-
-    authority    what is ours to decide                        authority
-    copies       the table of its copies                       copies.disruption
-    assessment   which evictions are finished                  eviction.progress
-    due          what must leave because of taints, and may    eviction.due_evictions
-    failures     which copies have failed                      eviction.application
-    returns      which copies come back                        eviction.withdrawal
-    stalled      which targets take nothing                    eviction.stalled_replacements
-    original     where copies were before an outage            eviction.original_placement
+Each part is a question to one module, asked when it is first needed. Here alone it is chosen whether Leeward's law and
+ranks decide or Karmada's (`situation_kind`).
 """
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ClassVar
@@ -45,14 +38,13 @@ from leeward.core.eviction.original_placement import (
 from leeward.core.eviction.progress import KARMADA_LAW, LEEWARD_LAW, Assessment, Law, assess_tasks
 from leeward.core.eviction.shared_resources import stays_under_taints
 from leeward.core.eviction.stalled_replacements import StalledTargets, await_targets, find_stalled
-from leeward.core.eviction.task_reasons import moves_on
+from leeward.core.eviction.tasks import moves_on
 from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.eviction.withdrawal import Returns
-from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.cause import with_cause
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.ranks import NO_RANKS, ClusterRank, Ranks
-from leeward.core.placement.snapshot import PlacementSettings, Snapshot
+from leeward.core.placement.snapshot import Authority, PlacementSettings, Snapshot, authority_over
 from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
 from leeward.core.scheduling.cached_property import CachedProperty
 from leeward.core.scheduling.reschedule import placement_changed
@@ -78,6 +70,8 @@ class Situation:
     """Failures to place by which the present result is given up."""
     spares_the_living: ClassVar[bool] = True
     """Tells whether dead targets gain nothing, and give first."""
+    minds_terms: ClassVar[bool] = True
+    """Tells whether what is well leaves an affinity term with a task, and comes back in steps."""
 
     @CachedProperty
     def binding(self) -> Binding:
@@ -99,10 +93,9 @@ class Situation:
         """The result with its cause."""
         return with_cause(result, self.own_binding.spec, self.clusters)
 
-    @CachedProperty
+    @property
     def leaves_terms_gracefully(self) -> bool:
-        """Tells whether copies that are well leave an affinity term with a task."""
-        return self.settings.graceful
+        return self.minds_terms and self.settings.graceful
 
     @CachedProperty
     def authority(self) -> Authority:
@@ -110,6 +103,13 @@ class Situation:
         if self.unplaceable is None or not found.places:
             return found
         return replace(found, places=False, returns=False, refusal=self.unplaceable)
+
+    @property
+    def finishes(self) -> bool:
+        """Tells whether this process ends evictions. Where another one places, only targets that its scheduler has seen
+        can be a replacement."""
+        is_observed = self.binding.status.scheduler_observed_generation == self.binding.metadata.generation
+        return self.settings.finish and (self.settings.place or is_observed)
 
     @CachedProperty
     def copies(self) -> CopyTable:
@@ -121,7 +121,7 @@ class Situation:
     def assessment(self) -> Assessment:
         """Progress of the evictions, by all that is wanted: what a quota refuses is not replaced."""
         at, tasks = self.snapshot, self.snapshot.binding.spec.graceful_eviction_tasks
-        if not self.authority.finishes or not tasks:
+        if not self.finishes or not tasks:
             return Assessment(tasks, (), (), None)
         wanted, copies, grace = self.wanted or at.binding, self.copies, at.settings.graceful_seconds
         if wanted is not at.binding:
@@ -155,44 +155,30 @@ class Situation:
         return HeldReason.VOLUMES_STAY if stay_behind(self.binding, self.purge_mode) else None
 
     @CachedProperty
-    def braked(self) -> tuple[Eviction, ...]:
-        """Evictions that the engaged brake holds."""
-        if not self.snapshot.brake or self.stays_in_place:
-            return ()
-        return tuple(each for each in self.taint_evictions.due if is_braked(each, self.clusters[each.cluster]))
+    def guarded(self) -> Mapping[HeldReason | None, Sequence[Eviction]]:
+        """Evictions that are due, by the guard that holds them; None: they begin, if there is a place for them."""
+        found = defaultdict[HeldReason | None, list[Eviction]](list)
+        for each in self.taint_evictions.due:
+            first = (reason for reason, holds in GUARDS.items() if holds(self, each))
+            found[self.stays_in_place or next(first, None)].append(each)
+        return found
 
     @CachedProperty
-    def waiting(self) -> tuple[Eviction, ...]:
-        """Evictions that have to wait for their turn."""
-        if not self.deferred or self.stays_in_place:
-            return ()
-        return tuple(e for e in self.taint_evictions.due if e not in self.braked and e.cluster in self.deferred)
-
-    @CachedProperty
-    def due(self) -> tuple[Eviction, ...]:
+    def due(self) -> Sequence[Eviction]:
         """Evictions that begin now, if there is a place for them."""
-        if self.stays_in_place:
-            return ()
-        kept = (*self.braked, *self.waiting, *self.of_finished_jobs, *self.of_running_jobs)
-        return tuple(each for each in self.taint_evictions.due if each not in kept)
+        return self.guarded.get(None, ())
 
-    @CachedProperty
-    def of_finished_jobs(self) -> tuple[Eviction, ...]:
-        """Evictions of finished Jobs, which would run again elsewhere."""
-        works, due = self.snapshot.works, self.taint_evictions.due
-        is_kept = self.settings.keep_without_place
-        return tuple(each for each in due if is_kept and is_finished_job(works.get(each.cluster)))
+    def has_finished_job(self, cluster: str) -> bool:
+        """Tells whether a finished Job is there, which would run again elsewhere."""
+        return self.settings.keep_without_place and is_finished_job(self.snapshot.works.get(cluster))
 
-    @CachedProperty
-    def of_running_jobs(self) -> tuple[Eviction, ...]:
-        """Evictions of Jobs that are seen to run: their work would be done once more. A policy that purges
-        `Directly` lets them go at once."""
-        is_kept = self.settings.keep_without_place and rules_of(self.purge_mode).keeps_copy
-        return tuple(each for each in self.taint_evictions.due if is_kept and self._runs_job(each.cluster))
-
-    def _runs_job(self, cluster: str) -> bool:
+    def runs_job(self, cluster: str) -> bool:
+        """Tells whether a Job is seen to run there: its work would be done once more. A policy that purges `Directly`
+        lets it go at once."""
         work, own = self.snapshot.works.get(cluster), self.clusters.get(cluster)
-        return work is not None and own is not None and is_fresh(work, own) and is_job_under_way(work)
+        if not self.settings.keep_without_place or not rules_of(self.purge_mode).keeps_copy or not work or not own:
+            return False
+        return is_fresh(work, own) and is_job_under_way(work)
 
     @property
     def returns(self) -> Returns:
@@ -300,13 +286,14 @@ class ExactSituation(Situation):
     law = KARMADA_LAW
     cleared_by = ("FitError",)
     spares_the_living = False
+    minds_terms = False
 
     def with_cause(self, result: Unplaceable) -> Unplaceable:
         return result
 
-    @CachedProperty
-    def leaves_terms_gracefully(self) -> bool:
-        return False
+    @property
+    def finishes(self) -> bool:
+        return self.settings.finish
 
     @property
     def reports(self) -> tuple[AggregatedStatusItem, ...]:
@@ -324,3 +311,17 @@ class ExactSituation(Situation):
         """The instants since which copies are unhealthy, and no more."""
         memory = self.failures.memory.after_leaving(failed, remember=False)
         return memory_patch(self.binding, memory, is_moving=False)
+
+
+def situation_kind(settings: PlacementSettings) -> type[Situation]:
+    """Leeward's law and ranks, or Karmada's: nobody else asks which of them is wanted."""
+    return ExactSituation if settings.exact_health else Situation
+
+
+GUARDS: Mapping[HeldReason, Callable[[Situation, Eviction], bool]] = {
+    HeldReason.BRAKE_ENGAGED: lambda at, each: at.snapshot.brake and is_braked(each, at.clusters[each.cluster]),
+    HeldReason.WAITING_FOR_TURN: lambda at, each: each.cluster in at.deferred,
+    HeldReason.NOTHING_TO_GAIN: lambda at, each: at.has_finished_job(each.cluster),
+    HeldReason.RUN_UNDER_WAY: lambda at, each: at.runs_job(each.cluster),
+}
+"""Guards of an eviction that is due; the first that holds it tells why."""

@@ -1,6 +1,8 @@
 """Snapshot: all that one decision about a binding is made on. Frozen: two equal snapshots give equal decisions.
 
-`leeward.planning.recording` writes one as JSON and reads it back.
+Its settings also say what of the binding is ours to decide (`Authority`): scheduling can be suspended, the binding can
+name another scheduler, and parts of the decision can be left to another process. Nothing that follows overrules it
+(S9). `leeward.planning.recording` writes one as JSON and reads it back.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,11 +11,11 @@ from datetime import datetime
 
 from leeward.api.names import DRAIN_TAINT
 from leeward.api.purge_mode import PurgeMode
-from leeward.api.work import Binding, Work
+from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.held_reasons import Deferral
-from leeward.core.scheduling import ClusterArrays
+from leeward.core.scheduling import ClusterArrays, Unplaceable
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
@@ -99,3 +101,55 @@ class Snapshot:
     quota_refusal: str = ""
     brake_reason: str = ""
     now: datetime = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Rights to change the binding, each by itself.
+
+    places            give copies a place, and take an eviction back
+    evicts            begin evictions for taints
+    fails_over        begin evictions for failed applications
+    withdraws         take back the eviction from a cluster that is well again
+    returns           bring copies home
+    refusal           why no place is looked for; None where one may be
+    """
+
+    places: bool
+    evicts: bool
+    fails_over: bool
+    withdraws: bool
+    returns: bool
+    refusal: Unplaceable | None
+
+
+def authority_over(binding: Binding, settings: PlacementSettings) -> Authority:
+    """Rights of this process over the binding."""
+    places = may_schedule(binding.spec, settings)
+    return Authority(
+        places=places,
+        evicts=settings.evict,
+        fails_over=settings.watch,
+        withdraws=settings.withdraw and places,
+        returns=settings.graceful and places,
+        refusal=None if places else _refusal(binding.spec),
+    )
+
+
+def may_schedule(spec: ResourceBindingSpec, settings: PlacementSettings) -> bool:
+    """Tells whether placing the binding is ours to do, now."""
+    return settings.place and not _is_suspended(spec) and _scheduler_of(spec) == settings.scheduler_name
+
+
+def _refusal(spec: ResourceBindingSpec) -> Unplaceable:
+    if _is_suspended(spec):
+        return Unplaceable("Error", "scheduling of this binding is suspended", {})
+    return Unplaceable("Error", f"it is placed by another scheduler, {spec.scheduler_name}", {})
+
+
+def _is_suspended(spec: ResourceBindingSpec) -> bool:
+    return spec.suspension is not None and bool(spec.suspension.scheduling)
+
+
+def _scheduler_of(spec: ResourceBindingSpec) -> str:
+    return spec.scheduler_name or DEFAULT_SCHEDULER

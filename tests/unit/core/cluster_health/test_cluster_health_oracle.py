@@ -17,7 +17,7 @@ from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.cluster_health.ready_condition import HealthMemory, Thresholds, decide_ready
 from leeward.core.eviction.due_evictions import decide_stay, purge_mode_of
 from leeward.core.placement import PlacementSettings, Snapshot, decide
-from leeward.core.placement.authority import authority_over
+from leeward.core.placement.snapshot import authority_over
 from tests import oracle
 from tests.builders import fleet
 

@@ -13,7 +13,7 @@ from leeward.api.policy import Placement
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets, find_stalled
-from leeward.core.eviction.task_reasons import moves_on
+from leeward.core.eviction.tasks import moves_on
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, table, targets, work
 
 GRACE_SECONDS, BEGAN = 600.0, 1000.0

@@ -17,8 +17,15 @@ from leeward.api.work import (
 )
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.state_preservation import StateNotPreserved
-from leeward.core.eviction.task_reasons import TaskReason
-from leeward.core.eviction.tasks import eviction_task, following_task, leave, leave_further, leave_term, own_task
+from leeward.core.eviction.tasks import (
+    TaskReason,
+    eviction_task,
+    following_task,
+    leave,
+    leave_further,
+    leave_term,
+    own_task,
+)
 from tests.builders import at, binding, divided, targets
 
 SHARES = divided({"m1": 1, "m2": 1, "m3": 1})

@@ -455,6 +455,12 @@ def test_a_failed_copy_goes_where_its_release_has_not_failed() -> None:
     assert kept(fails(one, failed("a", left=("b",)), A, B, C, settings=EXACT)) == {"b": 2}, "Karmada forgets it"
 
 
+def test_s1_a_failed_copy_of_which_a_part_leaves_already_joins_its_task() -> None:
+    bound = app(bound_to(SHARES, 3, task("a", 1), a=2, b=1))
+    decision = fails(bound, failed("a"), A, B, C)
+    assert (sum(kept(decision).values()), left(decision)) == (3, {"a": 3})
+
+
 def test_a_failed_copy_without_a_place_stays_and_in_karmada_it_goes() -> None:
     bound = app(bound_to(SHARES, 2, a=2))
     stays = fails(bound, failed("a"), A)

@@ -39,10 +39,11 @@ from leeward.core.eviction.original_placement import (
 )
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
-from leeward.core.placement.authority import authority_over
+from leeward.core.placement.actions import move_on, place
 from leeward.core.placement.check import check
-from leeward.core.placement.phases import fail_back, move_on, place, withdraw
+from leeward.core.placement.phases import fail_back, withdraw
 from leeward.core.placement.situation import Situation
+from leeward.core.placement.snapshot import authority_over
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
@@ -551,8 +552,7 @@ def test_one_step_back_is_taken_once_a_cluster_has_been_well_for_long_enough() -
     "situation",
     [
         returning(original=None),
-        returning(braked=("member1",)),
-        returning(waiting=("member1",)),
+        returning(guarded={HeldReason.WAITING_FOR_TURN: (Eviction("member1"),)}),
         returning(brake=True),
         returning(authority=replace(authority_over(AWAY, SETTINGS), returns=False)),
         returning(aggregated(binding(ONE_TO_TWO, 3, targets(member2=3), (task("member3"),)))),
@@ -560,7 +560,7 @@ def test_one_step_back_is_taken_once_a_cluster_has_been_well_for_long_enough() -
         returning(aggregated(binding(ONE_TO_TWO, 4, targets(member2=3)))),
     ],
     ids=[
-        "no home is known", "an eviction is held", "an eviction waits", "the brake is engaged", "others place it",
+        "no home is known", "an eviction waits", "the brake is engaged", "others place it",
         "something is leaving", "it has no place", "something is to be placed",
     ],
 )  # fmt: skip
@@ -656,7 +656,7 @@ def test_what_stalls_moves_on_to_a_cluster_that_was_not_tried() -> None:
     bound = binding(duplicated("member1", "member2", "member3", groups=1), 2, targets(member2=2), (task("member1"),))
     there = fleet(dead("member1"), cluster("member2"), cluster("member3"))
     situation = Situation(Snapshot(bound, there, settings=SETTINGS, now=at(900)))
-    assert move_on(situation) is None
+    assert not situation.stalled.targets
     vars(situation)["stalled"] = StalledTargets((StalledTarget("member2", 0, 0, "which does not take it"),))
     onward = move_on(situation)
     assert onward is not None
