@@ -17,7 +17,7 @@ from leeward.api.rollout import (
 from leeward.cli.what_if_text import what_if_lines
 from leeward.core.rollout.revision import pack, revision_of
 from leeward.core.rollout.state import render_state, short
-from leeward.operations.rollout import resume_rollout
+from leeward.operations.rollout import resume_rollout, undo_rollout
 from leeward.sim.world import World
 from tests.world.pictures import picture
 from tests.world.staging import (
@@ -366,5 +366,26 @@ def test_an_allowance_lets_a_change_go_on_while_a_cluster_is_away() -> None:
         await world.member("member2").start()
         await world.until(lambda: reason(world) == "Complete", 1_800)
         assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
+
+    told(story)
+
+
+def test_a_change_that_comes_while_nobody_looks_is_the_one_that_is_taken_back() -> None:
+    """A person who sees a bad change says undo, and the clusters keep the revision that runs, not the one before."""
+
+    async def story(world: World) -> None:
+        await begun(world, GOOD)
+        await world.until(lambda: reason(world) == "Complete", 900)
+        await world.stop_controllers()
+        await change(world, BAD)
+        world.start_controllers()
+        await world.until(lambda: reason(world) == "ClusterOutage", 60)
+        await undo_rollout(world.client, PLACES, world.clock.now())
+        await world.sleep(600)
+        assert reason(world) == "Undone"
+        assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
+        await change(world, MENDED)
+        await world.sleep(60)
+        assert await images(world) == {"member1": MENDED, "member2": GOOD, "member3": GOOD}
 
     told(story)

@@ -135,12 +135,13 @@ class Rollouts:
         if live is None:
             message = "An override policy that may apply cannot be read: each cluster keeps what it has."
             return undecided(before, target, standings, Reason.UNREADABLE, message)
+        wishes = wishes_of(binding)
         try:
             strategy: RolloutStrategy = parse_rollout(binding.metadata.annotations[ROLLOUT_ANNOTATION])
         except OptionFault as error:
             message = f"{error}. Each cluster keeps what it has: correct the annotation of the policy."
-            return undecided(before, target, standings, Reason.UNREADABLE, message)
-        wishes, blind = wishes_of(binding), BRAKED if self._holds.is_braked else ""
+            return undecided(before, target, standings, Reason.UNREADABLE, message, wishes, known)
+        blind = BRAKED if self._holds.is_braked else ""
         if not self._holds.attention.has_settled(now):
             blind = UNSETTLED
         return decide_rollout(strategy, before, target, standings, wishes, now, known, blind)

@@ -155,11 +155,17 @@ def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool
     if blocked is not None and blocked.reason == "VolumesStay":
         return _has_claims(truth, binding, cluster_of_execution_space(work.namespace))
     return (
-        (not targets or _is_unplaced(binding) or any(_is_foreign(works.get(name)) for name in targets))
+        (not targets or _is_unplaced(binding) or any(_is_in_vain(truth, binding, name, works) for name in targets))
         and work.is_leaving
         and blocked is not None
         and blocked.reason == "ReplacementLost"
     )
+
+
+def _is_in_vain(truth: GroundTruth, binding: Binding, name: str, works: Mapping[str, Work]) -> bool:
+    """Tells whether the target cannot serve: somebody else's object takes its place, or no member can run it."""
+    copy = truth.copy(name, binding)
+    return _is_foreign(works.get(name)) or (copy is not None and is_broken(copy))
 
 
 def _has_claims(truth: GroundTruth, binding: Binding, member: str) -> bool:

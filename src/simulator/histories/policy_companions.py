@@ -20,6 +20,7 @@ from simulator.histories.model import (
     Override,
     Plan,
     Preempt,
+    Read,
     Relabel,
     Release,
     Replan,
@@ -69,14 +70,14 @@ def with_rollouts(history: History) -> History:
         rollback=draw.random() < 0.3,
     )
     steps = [_in_stages(step, staging) if _is_plan_of(step, app.app) else step for step in history.steps]
-    is_restored = any(isinstance(step, HubIsRestored) for step in history.steps)
-    steps += _changes(draw, app, moments, 0.0 if is_restored else BAD_SHARE)
+    is_mended = any(isinstance(step, HubIsRestored) or _reads(step, app.app) for step in history.steps)
+    steps += _changes(draw, app, moments, 0.0 if is_mended else BAD_SHARE)
     return msgspec.structs.replace(history, steps=tuple(sorted(steps, key=lambda step: step.at)))
 
 
 def _changes(draw: random.Random, deployed: Deploy, moments: Sequence[float], bad_share: float) -> Sequence[AnyStep]:
     """A change or two around a fault, some of them bad, and a person's words to them. Where a person clears up behind a
-    restore, none is bad: orphans stay while nothing else serves."""
+    restore, or it comes to name other objects, none is bad: what was there before stays while nothing else serves."""
     app, clusters = deployed.app, deployed.plan.clusters
 
     def near() -> float:
@@ -155,6 +156,10 @@ class _Policies:
 
 def _is_plan_of(step: AnyStep, app: str) -> bool:
     return isinstance(step, Deploy | Replan) and step.app == app
+
+
+def _reads(step: AnyStep, app: str) -> bool:
+    return isinstance(step, Read) and step.app == app
 
 
 def _is_plain(step: Deploy) -> bool:

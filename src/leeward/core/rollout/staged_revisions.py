@@ -31,6 +31,8 @@ from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision,
 from leeward.core.rollout.stages import clusters_by_stage, furthest
 from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes, progressed, short
 
+NO_WISHES = Wishes()
+
 
 def decide_rollout(
     strategy: RolloutStrategy,
@@ -44,9 +46,10 @@ def decide_rollout(
 ) -> RolloutDecision:
     """`target` is the revision of the template and the policies as they are; of `known` ones there are contents.
     `blind` says why nothing that is seen may be believed now."""
-    if blind and before is not None and before.target != target:
-        return undecided(before, target, standings, Reason.OUTAGE, blind)
-    state = _began(before, target, standings, wishes, now)
+    is_new = before is not None and (before.target != target or before.began is None)
+    if blind and is_new and wishes.undone != target:
+        return undecided(before, target, standings, Reason.OUTAGE, blind, wishes, known)
+    state = _began(before, target, standings, wishes, now, known)
     if not state.is_under_way and wishes.undone != target:
         return _complete(state, standings)
     if target in (state.failed, wishes.undone):
@@ -69,26 +72,47 @@ def decide_rollout(
 
 
 def undecided(
-    before: RolloutState | None, target: str, standings: Mapping[str, Standing], reason: Reason, message: str
+    before: RolloutState | None,
+    target: str,
+    standings: Mapping[str, Standing],
+    reason: Reason,
+    message: str,
+    wishes: Wishes = NO_WISHES,
+    known: Collection[str] = (),
 ) -> RolloutDecision:
-    """Decision while nothing can be judged: each cluster keeps what it has."""
-    state = before or RolloutState(target=target)
+    """Decision while nothing can be judged: each cluster keeps what it has. A new target is remembered all the same, so
+    that a person can take it back."""
+    state = _asked_for(before, target, wishes, known)
     return RolloutDecision(state, as_they_are(state, standings), reason, message)
 
 
-def _began(
-    before: RolloutState | None, target: str, standings: Mapping[str, Standing], wishes: Wishes, now: datetime
-) -> RolloutState:
-    """The state with this target. A first deployment goes everywhere: there is nothing yet that it could break.
+def _asked_for(before: RolloutState | None, target: str, wishes: Wishes, known: Collection[str]) -> RolloutState:
+    """The state with this target, which has not begun where it is new.
 
-    After a proven revision that was taken back the one before is proven: it runs."""
-    if before is not None and before.target == target:
+    After a proven revision that was taken back the one before is proven: it runs, where its contents are known."""
+    if before is None:
+        return RolloutState(target=target)
+    if before.target == target:
+        return before
+    is_back = wishes.undone == before.proven and before.previous in known
+    proven = before.previous if is_back else before.proven
+    return RolloutState(target=target, proven=proven, previous=before.previous, steps=before.steps)
+
+
+def _began(
+    before: RolloutState | None,
+    target: str,
+    standings: Mapping[str, Standing],
+    wishes: Wishes,
+    now: datetime,
+    known: Collection[str],
+) -> RolloutState:
+    """The state with this target. A first deployment goes everywhere: there is nothing yet that it could break."""
+    if before is not None and before.target == target and before.began is not None:
         return before
     ill = tuple(sorted(n for n, each in standings.items() if each.is_target and each.sight is RolloutSight.NOT_SERVING))
     if before is not None:
-        proven = before.previous if wishes.undone == before.proven and before.previous else before.proven
-        known = RolloutState(target=target, proven=proven, previous=before.previous, steps=before.steps)
-        return structs.replace(known, began=wire_time(now), ill_before=ill)
+        return structs.replace(_asked_for(before, target, wishes, known), began=wire_time(now), ill_before=ill)
     is_first = all(each.revision in (None, target) for each in standings.values())
     return RolloutState(target=target, proven=target if is_first else "", began=wire_time(now), ill_before=ill)
 

@@ -52,9 +52,9 @@ class RolloutStep(Object, frozen=True):
 
 class RolloutState(Object, frozen=True):
     """`target` is the revision that is asked for; `proven` the last one that has served everywhere, `previous` the one
-    before; empty where none is known. `failed` is the target that was taken back. `ill_before` did not serve when the
-    change came. `clusters` have the target, while it is on its way, and `stage` is the furthest that it has reached.
-    `steps` are the last turns of this rollout and of those before."""
+    before; empty where none is known. It has `began` once the clusters could be looked at. `failed` is the target that
+    was taken back. `ill_before` did not serve when the change came. `clusters` have the target, while it is on its way,
+    and `stage` is the furthest that it has reached. `steps` are the last turns of this rollout and of those before."""
 
     target: str
     proven: str = ""

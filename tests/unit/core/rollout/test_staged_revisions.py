@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from leeward.api.rollout import parse_rollout
 from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision, Standing
@@ -42,6 +43,8 @@ def since(minutes: float, sight: RolloutSight = RolloutSight.SERVING) -> Progres
 def decide(
     before: RolloutState | None, standings: Mapping[str, Standing], wishes: Wishes | None = None, target: str = NEW
 ) -> RolloutDecision:
+    """The decision on a rollout that has begun."""
+    before = structs.replace(before, began=before.began or NOW) if before is not None else None
     return decide_rollout(STRATEGY, before, target, standings, wishes or Wishes(), NOW, (OLD, NEW, OTHER))
 
 
@@ -247,6 +250,7 @@ STATES = st.builds(
     target=st.sampled_from([OLD, NEW, OTHER]),
     proven=st.sampled_from(["", OLD, NEW]),
     previous=st.sampled_from(["", OLD, OTHER]),
+    began=st.sampled_from([None, NOW]),
     failed=st.sampled_from(["", NEW]),
     clusters=st.dictionaries(
         st.sampled_from("abcd"), st.builds(since, st.integers(0, 20), st.sampled_from(RolloutSight))
@@ -284,3 +288,32 @@ def test_a_decision_comes_to_rest(before: RolloutState | None, standings: dict[s
     first = decide_rollout(STRATEGY, before, NEW, standings, wishes, NOW, (OLD, NEW, OTHER))
     again = decide_rollout(STRATEGY, first.state, NEW, standings, wishes, NOW, (OLD, NEW, OTHER))
     assert again.revisions == first.revisions or first.state.clusters != again.state.clusters
+
+
+def test_a_change_that_nobody_can_judge_yet_is_the_one_that_a_person_takes_back() -> None:
+    """A person says undo while the brake is engaged: the revision that runs is not taken back in its place."""
+    before = RolloutState(target=OLD, proven=OLD, previous=OTHER, began=NOW)
+    running = {"a": serving(OLD), "b": serving(OLD)}
+    held = decide_rollout(STRATEGY, before, NEW, running, Wishes(), NOW, (OLD, NEW), "blind")
+    assert (held.state.target, held.state.proven, held.state.began) == (NEW, OLD, None)
+    assert held.revisions == {"a": OLD, "b": OLD}
+    back = decide_rollout(STRATEGY, held.state, NEW, running, Wishes(undone=NEW), NOW, (OLD, NEW), "blind")
+    assert (back.reason, back.revisions) == (Reason.UNDONE, {"a": OLD, "b": OLD})
+
+
+def test_who_is_ill_when_a_change_comes_is_asked_once_they_can_be_seen() -> None:
+    before = RolloutState(target=OLD, proven=OLD, began=NOW)
+    ill = {"a": Standing(OLD, RolloutSight.NOT_SERVING), "b": serving(OLD)}
+    held = decide_rollout(STRATEGY, before, NEW, ill, Wishes(), NOW, (OLD, NEW), "blind")
+    assert held.state.ill_before == ()
+    begun = decide_rollout(STRATEGY, held.state, NEW, ill, Wishes(), NOW, (OLD, NEW))
+    assert (begun.state.ill_before, begun.state.began) == (("a",), NOW)
+
+
+def test_a_revision_before_that_nobody_has_contents_of_is_not_taken_for_proven() -> None:
+    """Then a replacement would start with the new one."""
+    before = RolloutState(target=OLD, proven=OLD, previous=OTHER, began=NOW)
+    running = {"a": serving(OLD), "b": Standing(None, RolloutSight.UNSEEN)}
+    found = decide_rollout(STRATEGY, before, NEW, running, Wishes(undone=OLD), NOW, (OLD, NEW))
+    assert found.state.proven == OLD
+    assert found.revisions["b"] == OLD
