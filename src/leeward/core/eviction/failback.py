@@ -171,14 +171,10 @@ def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBin
     left = leave(spec, tasks, staying)
     grown = {target.name: target for target in left.clusters}
     for name, count in move.returning.items():
-        before = grown.get(name) or _newcomer(spec, name)
+        components = spec.clusters[0].components if spec.clusters else ()
+        before = grown.get(name) or TargetCluster(name, components=components)
         grown[name] = msgspec.structs.replace(before, replicas=before.replicas + count)
     return msgspec.structs.replace(left, clusters=tuple(grown[name] for name in sorted(grown)))
-
-
-def _newcomer(spec: ResourceBindingSpec, name: str) -> TargetCluster:
-    """A target without replicas; with the components that each copy has."""
-    return TargetCluster(name, components=spec.clusters[0].components if spec.clusters else ())
 
 
 def trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:

@@ -185,7 +185,7 @@ DECIDED_ROWS: Mapping[Transition, DecidedRow] = {
     lifecycle.RETURNS_HOME: DecidedRow(lambda at: at.original, fail_back),
     lifecycle.IS_PLACED_ELSEWHERE: DecidedRow(lambda _: True, actions.place),
 }
-_IN_ORDER = tuple(DECIDED_ROWS[row] for row in lifecycle.LIFECYCLE if row in DECIDED_ROWS)
+_IN_ORDER = [DECIDED_ROWS[row] for row in sorted(DECIDED_ROWS, key=lifecycle.LIFECYCLE.index)]
 
 
 def _decide(at: Situation) -> Decision:

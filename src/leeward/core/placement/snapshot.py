@@ -138,7 +138,8 @@ def authority_over(binding: Binding, settings: PlacementSettings) -> Authority:
 
 def may_schedule(spec: ResourceBindingSpec, settings: PlacementSettings) -> bool:
     """Tells whether placing the binding is ours to do, now."""
-    return settings.place and not _is_suspended(spec) and _scheduler_of(spec) == settings.scheduler_name
+    scheduler = spec.scheduler_name or DEFAULT_SCHEDULER
+    return settings.place and not _is_suspended(spec) and scheduler == settings.scheduler_name
 
 
 def _refusal(spec: ResourceBindingSpec) -> Unplaceable:
@@ -149,7 +150,3 @@ def _refusal(spec: ResourceBindingSpec) -> Unplaceable:
 
 def _is_suspended(spec: ResourceBindingSpec) -> bool:
     return spec.suspension is not None and bool(spec.suspension.scheduling)
-
-
-def _scheduler_of(spec: ResourceBindingSpec) -> str:
-    return spec.scheduler_name or DEFAULT_SCHEDULER
