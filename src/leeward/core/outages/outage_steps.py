@@ -141,9 +141,16 @@ def with_told(status: OutageStatus, changes: Sequence[ApplicationChange], now: d
                 found[index] = msgspec.structs.replace(found[index], applications=found[index].applications + more)
                 break
         else:
-            at = wire_time(now)
+            at = _held_since(change, status.failed_at or now, now)
             new.append(OutageStep(at=at, kind=kind, reason=after.reason, message=after.message, applications=1))
     return with_steps(msgspec.structs.replace(status, steps=tuple(steps)), new)
+
+
+def _held_since(change: ApplicationChange, failed_at: datetime, now: datetime) -> datetime:
+    """Instant since which the condition holds it for this reason; now, where it does not say that of this failure."""
+    hold = change.sight.hold
+    at = hold.last_transition_time if hold is not None and hold.reason == change.after.reason else None
+    return wire_time(at if at is not None and failed_at <= at <= now else now)
 
 
 def as_told(change: ApplicationChange, status: OutageStatus, now: datetime) -> OutageApplication:

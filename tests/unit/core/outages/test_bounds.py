@@ -101,6 +101,19 @@ def test_each_reason_is_told_once_with_how_many_it_holds() -> None:
     ]
 
 
+def test_what_is_held_is_told_with_the_instant_of_its_condition_and_not_of_the_look() -> None:
+    record = look(begin(lost()), 40, lost(), here("a"), here("b"))
+    since = {700: at(633), 720: at(20)}
+    for seconds, hold, name in ((700, NO_PLACE, "a"), (720, NO_GAIN, "b")):
+        told = replace(hold, last_transition_time=since[seconds])
+        record = look(record, seconds, DEAD, here(name, hold=told, due_at=at(630)))
+    (is_held,), (kept,) = steps_of(record, StepKind.HELD), steps_of(record, StepKind.KEPT)
+    assert (is_held.at, kept.at) == (at(633), at(20))
+    earlier = replace(NO_PLACE, last_transition_time=at(-5))
+    (step,) = steps_of(look(begin(lost()), 700, DEAD, here("a", hold=earlier, due_at=at(630))), StepKind.HELD)
+    assert step.at == at(700), "that was said before this failure"
+
+
 def test_what_is_held_twice_for_one_reason_is_counted_once_and_by_who_takes_over_too() -> None:
     due, waiting = {"due_at": at(630)}, here("a", due_at=at(900))
     record = look(begin(lost()), 40, lost(), here("a"), here("b"))
