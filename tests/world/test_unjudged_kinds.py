@@ -11,14 +11,21 @@ from kubeapi.status import Status
 from kubeapi.transport import Request, Response
 from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse
+from leeward.answers.timeline import OutageFilter, timeline
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, REMOVAL_BLOCKED_CONDITION
+from leeward.api.outage import MoveState
 from leeward.api.resource import OUTAGES, RESOURCE_BINDINGS
+from leeward.cli.timeline_text import timeline_lines
 from leeward.client import NotFound
+from leeward.operations.applications import RowState, ServiceLevel, application_row
 from leeward.sim.network import Answering
 from leeward.sim.world import CONTROLLERS, Mode, World
+from tests.world.pictures import picture
 from tests.world.stories import CONFIG_MAPS, POLICIES, held, play, policy, tasks
+from tests.world.test_advice import carry_out
 from tests.world.test_dependencies_with_data import CLAIMS
+from tests.world.test_explain import explain
 from tests.world.test_kinds import DEFINITIONS
 
 PUSH: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
@@ -321,3 +328,44 @@ def test_what_is_held_for_health_names_the_kind_that_nobody_judges(members: dict
         assert "nothing says when a Database is healthy" in application.message
 
     play(story, members)
+
+
+@pytest.mark.parametrize("members", [PUSH, PULL])
+def test_a_custom_resource_is_in_outage_time_line_row_and_explanation_like_everything_else(
+    members: dict[str, Mode],
+) -> None:
+    """The advice that is printed for it is carried out, and ends its eviction."""
+
+    async def story(world: World) -> None:
+        await place(world, definition())
+        assert row(world) == (RowState.IN_PLACE, ServiceLevel.UNKNOWN)
+        await world.member("member1").stop()
+        await world.sleep(400)
+        assert row(world) == (RowState.DUE, ServiceLevel.NOBODY)
+        await world.sleep(2000)
+        assert row(world) == (RowState.HELD, ServiceLevel.UNKNOWN)
+        (outage,) = (await world.client.list(OUTAGES)).items
+        (listed,) = outage.status.listed
+        assert (listed.kind, listed.name, listed.state) == (DATABASES.kind, "orders", MoveState.HELD)
+        lines = list(timeline_lines(timeline(await picture(world), OutageFilter())))
+        assert any("default/orders is held: ReplacementMissing" in line for line in lines)
+        told = await explain(world, "database/orders")
+        assert [each.what for each in told.where if each.cluster == "member2"] == ["nobody can judge its health"]
+        let_go, customize = told.helps[:2]
+        assert let_go.change == "if its copy in member2 serves, let the one in member1 go"
+        assert customize.change == "write a ResourceInterpreterCustomization with healthInterpretation for Database"
+        await carry_out(world, let_go.command)
+        await world.sleep(60)
+        assert (held_message(world), world.assigned(ORDERS)) == ("", {"member2": 0})
+        await world.member("member1").start()
+        await world.sleep(300)
+        assert (tasks(world, ORDERS), row(world)) == ([], (RowState.IN_PLACE, ServiceLevel.UNKNOWN))
+
+    play(story, members)
+
+
+def row(world: World) -> tuple[RowState, ServiceLevel]:
+    binding = world.binding(ORDERS)
+    assert binding is not None
+    told = application_row(binding)
+    return told.state, told.serving

@@ -25,7 +25,7 @@ from leeward.api.core import Taint, Toleration
 from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.policy import FailoverBehavior, Placement
 from leeward.api.purge_mode import PurgeMode
-from leeward.api.work import Binding
+from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
 from leeward.core.quota.enforcement import EXCEEDED, QUOTA_EXCEEDED
 from leeward.core.scheduling.affinity import is_in_any_term
@@ -96,23 +96,34 @@ def ending_purge(binding: Binding) -> Iterator[Advice]:
 
     A Work that is deleted by hand ends the wait, too, and its copy is nobody's when its cluster is back.
     """
-    tasks = [*binding.spec.graceful_eviction_tasks]
-    changes: list[Manifest] = []
-    waits = [(index, task) for index, task in enumerate(tasks) if not task.purge_rules.keeps_copy]
-    for index, task in waits:
-        path = f"/spec/gracefulEvictionTasks/{index}"
-        tasks[index] = msgspec.structs.replace(task, purge_mode=PurgeMode.GRACEFULLY.value)
-        changes.append({"op": "test", "path": f"{path}/fromCluster", "value": task.from_cluster})
-        changes.append({"op": "replace", "path": f"{path}/purgeMode", "value": PurgeMode.GRACEFULLY.value})
-    if changes:
-        names = ", ".join(task.from_cluster for _, task in waits)
-        kind = "resourcebinding" if binding.namespace else "clusterresourcebinding"
-        spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=tuple(tasks))
-        yield Advice(
-            f"if {names} is surely switched off, let what replaces it be made",
-            _patch(kind, binding.namespace, binding.name, "json", changes),
-            msgspec.structs.replace(binding, spec=spec),
-        )
+    names = [each.from_cluster for each in binding.spec.graceful_eviction_tasks if not each.purge_rules.keeps_copy]
+    if names:
+        change = f"if {', '.join(names)} is surely switched off, let what replaces it be made"
+        yield _of_tasks(binding, change, names, "purgeMode", PurgeMode.GRACEFULLY.value)
+
+
+def ending_wait(binding: Binding, targets: Collection[str]) -> Iterator[Advice]:
+    """Advice to end evictions whose replacement nobody can judge: a person has looked at it."""
+    names = [each.from_cluster for each in binding.spec.graceful_eviction_tasks if each.suppress_deletion is None]
+    if names:
+        change = f"if its copy in {', '.join(targets)} serves, let the one in {', '.join(names)} go"
+        yield _of_tasks(binding, change, names, "suppressDeletion", False)
+
+
+def _of_tasks(binding: Binding, change: str, names: Collection[str], field: str, value: object) -> Advice:
+    """Advice to set a field of the eviction tasks of these clusters."""
+    tasks, changes = list[GracefulEvictionTask](), list[Manifest]()
+    for index, task in enumerate(binding.spec.graceful_eviction_tasks):
+        if task.from_cluster in names:
+            path = f"/spec/gracefulEvictionTasks/{index}"
+            changes.append({"op": "test", "path": f"{path}/fromCluster", "value": task.from_cluster})
+            changes.append({"op": "add", "path": f"{path}/{field}", "value": value})
+            task = from_wire({**to_wire(task), field: value}, GracefulEvictionTask)
+        tasks.append(task)
+    kind = "resourcebinding" if binding.namespace else "clusterresourcebinding"
+    spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=tuple(tasks))
+    command = _patch(kind, binding.namespace, binding.name, "json", changes)
+    return Advice(change, command, msgspec.structs.replace(binding, spec=spec))
 
 
 def tolerating(state: FleetState, binding: Binding) -> Iterator[Advice]:

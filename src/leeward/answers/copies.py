@@ -12,6 +12,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, Work
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.copies.availability import availability
+from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 from leeward.operations.sentences import moment
 
 
@@ -76,7 +77,8 @@ def _what(name: str, assigned: int, ready: int | None, work: Work | None, state:
     if work.applied.status != "True":
         return f"not applied: {work.applied.message}"
     if ready is None:
-        return "not reported yet"
+        healths = map(health_in, work.status.manifest_statuses)
+        return "nobody can judge its health" if ResourceHealth.UNKNOWN in healths else "not reported yet"
     if assigned <= ready:
         return ""
     return f"{assigned - ready} not ready{': Pods wait for a node there' if _have_no_node(cluster) else ''}"

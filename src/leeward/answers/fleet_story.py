@@ -105,7 +105,7 @@ def fleet_story(state: FleetState, rows: SeenRows) -> FleetStory:
     mood = _mood(state, rows, running)
     headline, detail = _headline(state, rows, running, mood)
     if (said := _service(rows)) and mood in (FleetMood.BRAKED, FleetMood.OUTAGE, FleetMood.NEEDS_SOMEBODY):
-        headline, detail = said, f"{headline}. {detail}"
+        headline, detail = said, f"{headline}." if mood is FleetMood.BRAKED else f"{headline}. {detail}"
     return FleetStory(mood, headline, detail, list(_coming(state, rows, running)))
 
 

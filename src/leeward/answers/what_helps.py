@@ -13,6 +13,7 @@ from leeward.answers.advice import (
     allowing_all,
     asking_less,
     ending_purge,
+    ending_wait,
     losing_state,
     naming,
     placement_of,
@@ -27,11 +28,13 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.room_arithmetic import RoomRow, counted_by_grade, free_cores
 from leeward.api.cluster import Cluster
 from leeward.api.names import UNSCHEDULABLE_TAINT
-from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import key_of
 from leeward.core.copies.availability import availability
 from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.interpreter import lacks_health_rule
+from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 from leeward.core.placement import Decision, decide
 from leeward.core.scheduling import Unplaceable
 from leeward.operations.findings import explain_command
@@ -143,8 +146,17 @@ class _Trial:
         """Changes by which a leaving copy stays, or its replacement goes to another cluster, or becomes healthy."""
         yield from self.all_of(uncordoned(self._state, self._binding))
         yield from self.all_of(tolerating(self._state, self._binding))
-        yield from self.named()
-        yield from _looks_at(self._state, self._key, self._now)
+        unjudged = _unjudged(self._state.works_of(self._key), [target.name for target in self._now.clusters])
+        if not unjudged:
+            yield from self.named()
+            yield from _looks_at(self._state, self._key, self._now)
+            return
+        for advice in ending_wait(self._binding, unjudged):
+            yield Help(advice.change, "the eviction ends, and the old copy is deleted", advice.command)
+        resource = self._binding.spec.resource
+        if lacks_health_rule({"apiVersion": resource.api_version, "kind": resource.kind}):
+            change = f"write a ResourceInterpreterCustomization with healthInterpretation for {resource.kind}"
+            yield Help(change, "evictions of that kind end by themselves")
 
     def without_state(self) -> Iterator[Help]:
         yield from self.first_of(losing_state(self._binding))
@@ -218,6 +230,12 @@ _BY_REASON: Mapping[HeldReason, Callable[[_Trial], Iterator[Help]]] = {
     HeldReason.WAITING_FOR_PURGE: _Trial.for_purge,
 }
 """Help by the reason for which something is held, where it is not help to find a place."""
+
+
+def _unjudged(works: Mapping[str, Work], targets: Iterable[str]) -> list[str]:
+    """Targets whose copies nobody can judge."""
+    there = [(name, works[name]) for name in targets if name in works]
+    return [n for n, w in there if ResourceHealth.UNKNOWN in map(health_in, w.status.manifest_statuses)]
 
 
 def _looks_at(state: FleetState, key: BindingName, decision: Decision) -> Iterator[Help]:

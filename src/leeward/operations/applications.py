@@ -188,7 +188,8 @@ def _serving(binding: Binding, state: RowState) -> ServiceLevel:
         return whole
     if state in SETTLED:
         return ServiceLevel.STARTING
-    if state is RowState.KEPT and serves and not spec.is_divided:
+    is_kept = state is RowState.KEPT or (outage is not None and outage.reason == Outcome.HELD)
+    if is_kept and serves and not spec.is_divided:
         return whole
     return ServiceLevel.FEWER if serves else ServiceLevel.NOBODY
 
@@ -207,7 +208,11 @@ def _is_unjudged(item: AggregatedStatusItem | None) -> bool:
     return item is not None and item.health == "Unknown" and _ready_in(item) is None
 
 
-_OUTCOMES: Mapping[str, RowState] = {Outcome.EVICTION: RowState.DUE, Outcome.UNDECIDED: RowState.UNDECIDED}
+_OUTCOMES: Mapping[str, RowState] = {
+    Outcome.EVICTION: RowState.DUE,
+    Outcome.HELD: RowState.UNDECIDED,
+    Outcome.UNDECIDED: RowState.UNDECIDED,
+}
 _Standing = tuple[RowState, datetime | None, datetime | None, str, str, str]
 """State, since when, the next instant and what comes then, reason and message."""
 
@@ -253,7 +258,8 @@ def _in_an_outage(binding: Binding) -> _Standing | None:
         names = ", ".join(sorted(name for name, instant in leaving.items() if instant == at))
         return RowState.DUE, since, at, f"leaves {names}", condition.reason, condition.message
     state = _OUTCOMES.get(condition.reason, RowState.KEPT)
-    return state, since, None, "", condition.reason, condition.message
+    stays = "stays when it is due" if condition.reason == Outcome.HELD else ""
+    return state, since, None, stays, condition.reason, condition.message
 
 
 def _after_an_outage(binding: Binding, known: OutageOf | None) -> _Standing:

@@ -144,7 +144,7 @@ def test_a_copy_that_is_kept_by_choice_is_not_missed_while_another_one_serves() 
             "Its policy allows m1 only, and m1 is down. 2 replicas stay: 0/6 clusters",
             "Its policy allows",
         ),
-        ("BrakeEngaged", "not evicted from m1: most of the fleet looks dead", "The brake holds its eviction"),
+        ("BrakeEngaged", "not evicted from m1: most of the fleet looks dead", "The brake holds evictions"),
         ("NothingToGain", "kept in m1. Leaving gains nothing", "kept in m1. Leaving gains nothing"),
     ],
 )

@@ -165,9 +165,9 @@ def _why_not_healthy(targets: Mapping[str, Work | None]) -> str:
     kinds = (status.identifier for name in unknown for status in replacements[name].status.manifest_statuses)
     unjudged = [each.kind for each in kinds if lacks_health_rule(_manifest_of(each))]
     if unjudged:
-        return f"{why_not_judged(unjudged[0])}; what replaces it runs in {', '.join(unknown)}"
+        return f"its replacement runs in {', '.join(unknown)}, and {why_not_judged(unjudged[0])}"
     return (
-        f"whether what replaces it in {', '.join(unknown)} is healthy is not known; where a script or a webhook that "
+        f"the health of its replacement in {', '.join(unknown)} is not known. Where a script or a webhook that "
         "interprets its kind fails, an event InterpretHealthFailed of the Work there says so"
     )
 

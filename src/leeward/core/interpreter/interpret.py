@@ -68,8 +68,8 @@ def is_defined(manifest: ReadOnlyManifest) -> bool:
 def why_not_judged(kind: str) -> str:
     """Sentence on what it means that nothing says when an object of the kind does its work, and the way out."""
     return (
-        f"nothing says when a {kind} is healthy: without a condition Ready or Available its health is Unknown, and an "
-        "eviction of it waits for a person; a ResourceInterpreterCustomization with healthInterpretation says it"
+        f"nothing says when a {kind} is healthy, so an eviction of it waits for a person. A "
+        "ResourceInterpreterCustomization with healthInterpretation says it, or a condition Ready or Available"
     )
 
 

@@ -45,7 +45,7 @@ _SCHEDULERS = frozenset((HeldReason.NO_PLACE_TO_GO.value, "NoClusterFit", "Unsch
 """Reasons of conditions whose message ends with the scheduler's text."""
 
 
-BRAKED = "The brake holds its eviction until it is released."
+BRAKED = "The brake holds evictions until it is released."
 
 
 def cause_in(reason: str, message: str) -> str:

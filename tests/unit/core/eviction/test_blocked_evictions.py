@@ -225,7 +225,7 @@ def test_where_nothing_is_overdue_nothing_is_held() -> None:
         (("m1",), "what replaces it is not healthy in m5, m6; what replaces it is not applied in m7"),
         (
             ("m1", "m6", "m5"),
-            "whether what replaces it in m5, m6 is healthy is not known; where a script or a webhook that interprets "
+            "the health of its replacement in m5, m6 is not known. Where a script or a webhook that interprets "
             "its kind fails, an event InterpretHealthFailed of the Work there says so",
         ),
     ],
