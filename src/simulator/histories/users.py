@@ -4,6 +4,8 @@ Administrators and neighbours are users, too; who a step is for, it says itself.
 """
 
 import asyncio
+from collections.abc import Collection
+from functools import partial
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
@@ -200,11 +202,16 @@ class Users(PersistentClient):
             name = binding_name(self._kind(app).kind, app)
             await self.patch(RESOURCE_BINDINGS, name, {"spec": {"suspension": {"scheduling": None}}})
 
-    async def let_all_rest(self) -> None:
-        """Suspends CronJobs, when all is over: a world that starts something each minute is never quiet."""
-        for app, task in self._tasks.items():
-            if task.job == "CronJob":
-                await self.patch(self._kind(app), app, {"spec": {"suspend": True}})
+    async def let_all_rest(self, forsaken: Collection[str]) -> None:
+        """Suspends CronJobs, when all is over: a world that starts something each minute is never quiet. So it does in
+        `forsaken` members, which left while they were away: they keep what they ran."""
+        patch = {"spec": {"suspend": True}}
+        for app in (name for name, task in self._tasks.items() if task.job == "CronJob"):
+            kind = self._kind(app)
+            await self.patch(kind, app, patch)
+            for member in forsaken:
+                there = self.world.member(member).client
+                await self.insist(partial(there.patch, kind, app, patch, NAMESPACE))
 
     async def _rebalance(self, app: str) -> None:
         kind = self._kind(app)

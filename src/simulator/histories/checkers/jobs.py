@@ -2,7 +2,8 @@
 has ended is not begun again, neither elsewhere nor in its place.
 
 Judged are the Jobs in members, by the template that they name. Excused is what a person asks for: another placement,
-`Directly`, a deleted template, a cluster that leaves. So is a control plane that was restored, and knows less.
+`Directly`, a deleted template, a cluster that leaves, with what has ended there. So is a control plane that was
+restored, and knows less.
 """
 
 from collections.abc import Iterator
@@ -67,7 +68,8 @@ class JobsChecker:
         if binding is None or made_at is None:
             return
         ended = self._ended.get(_job(change.key, job), set()) - {change.place, *replicas_of(binding)}
-        works = ((name, self._scene.truth.key_of_work(_key(binding), name)) for name in ended)
+        in_fleet = (name for name in ended if not self._scene.was_leaving(name))
+        works = ((name, self._scene.truth.key_of_work(_key(binding), name)) for name in in_fleet)
         told = {name: self._told[work] for name, work in works if work is not None and work in self._told}
         known = [name for name, since in told.items() if self._scene.lateness.due(since) < made_at]
         if (since := self._told.get(_work(job))) is not None and self._scene.lateness.due(since) < change.seconds:
