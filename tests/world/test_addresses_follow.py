@@ -14,6 +14,7 @@ from leeward.runtime.sharding import Sharding
 from leeward.sim.candidate import Candidate, ShardCandidate
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.test_writes import Accounts
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
 SEVEN: dict[str, Mode] = {f"member{number}": "Push" for number in range(1, 8)}
@@ -63,8 +64,12 @@ async def lead(
 
 async def led_to(world: World, resource: Resource[Manifest] = SERVICES) -> set[str]:
     """Clusters whose addresses the template lists."""
-    status = (await world.client.get(resource, "web", "default")).get("status", {})
-    listed = [entry["ip"] for entry in status.get("loadBalancer", {}).get("ingress", [])]
+    return clusters_of(world, await world.client.get(resource, "web", "default"))
+
+
+def clusters_of(world: World, template: Manifest) -> set[str]:
+    """Clusters whose addresses a template lists."""
+    listed = [entry["ip"] for entry in template.get("status", {}).get("loadBalancer", {}).get("ingress", [])]
     ranges = {name: load_balancer_range(name).rsplit(".", 1)[0] + "." for name in world.members}
     return {name for name, prefix in ranges.items() for address in listed if address.startswith(prefix)}
 
@@ -141,6 +146,49 @@ def test_a_drain_that_takes_the_service_too_leads_to_no_cluster_before_a_replica
             seen.add((frozenset(await led_to(world)), serve))
         assert all(listed <= serve for listed, serve in seen)
         assert {listed for listed, _ in seen} == {frozenset({"member1"}), frozenset({"member2"})}
+
+    play(story, TWO)
+
+
+@pytest.mark.long
+def test_each_address_of_many_leaves_before_the_last_replica_though_the_server_is_slow() -> None:
+    """A drain of one cluster: the control plane takes a write of 80 ms at a time."""
+    names = [f"app-{number}" for number in range(30)]
+
+    async def listed(world: World) -> dict[str, set[str]]:
+        services = (await world.client.list(SERVICES, "default")).items
+        return {each["metadata"]["name"]: clusters_of(world, each) for each in services}
+
+    async def serving(world: World, member: str) -> set[str]:
+        copies = (await world.member(member).client.list(DEPLOYMENTS, "default")).items
+        return {each["metadata"]["name"] for each in copies if each.get("status", {}).get("readyReplicas")}
+
+    async def story(world: World) -> None:
+        terms = [{"affinityName": name, "clusterNames": [name]} for name in TWO]
+        dividing = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+        both = policy("both", {"clusterAffinities": terms, "replicaScheduling": dividing})
+        both["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+        leading = policy("leading", EVERYWHERE, "Service", "v1")
+        leading["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "Service"}]
+        await world.client.create(POLICIES, leading, "default")
+        await apply(world.client, both, *(deployment(name, 1) for name in names))
+        for name in names:
+            made = service(selector={"app": name})
+            await world.client.create(SERVICES, {**made, "metadata": {"name": name}}, "default")
+        await world.sleep(120)
+        assert await listed(world) == {name: {"member1"} for name in names}
+        Accounts(world, 0.08)
+        taint = {"key": "leeward.dev/drain", "effect": "NoExecute"}
+        await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": [taint]}})
+        for _ in range(600):
+            await world.sleep(0.5)
+            listing = await listed(world)
+            there = {member: await serving(world, member) for member in TWO}
+            assert all(listing.values()), "some address is listed all the time"
+            assert all(name in there[member] for name in names for member in listing[name])
+            if not there["member1"]:
+                break
+        assert await listed(world) == {name: {"member2"} for name in names}
 
     play(story, TWO)
 
