@@ -41,7 +41,7 @@ def is_held(holding: Holding, bound: Binding, there: Work | None = None) -> bool
 
 
 def in_a_fleet(story: Callable[[Holding], Awaitable[None]]) -> None:
-    """Its cluster offers Deployments."""
+    """Plays a story in a fleet whose first cluster offers Deployments."""
 
     async def prepared(holding: Holding) -> None:
         offer = {"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]}
