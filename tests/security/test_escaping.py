@@ -158,6 +158,7 @@ VERBS = (
     (("rollout", "resume", "rb/web"), True),
     (("rollout", "undo", "rb/web"), True),
     (("orphans",), True),
+    (("take-over", "--yes"), True),
     (("token", "list"), False),
     (("token", "delete", "abc"), False),
     (("unjoin", "member1", "--wait", "0s"), False),

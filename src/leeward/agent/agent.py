@@ -3,8 +3,16 @@
 from leeward.agent.lease import LeaseController
 from leeward.agent.registration import Registration
 from leeward.api.names import execution_space
+from leeward.client import Client
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
+from leeward.runtime.hub_fence import HubFence
+from leeward.runtime.member_identity import IdentifiedTransport, anyone
+
+
+def obeying(client: Client, plane: ControlPlane) -> Client:
+    """The client of a member, which sends nothing there while the member obeys a newer hub than this control plane."""
+    return client.behind(lambda transport: IdentifiedTransport(transport, anyone, HubFence(plane.server.identity)))
 
 
 class Agent:

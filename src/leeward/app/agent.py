@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from leeward.agent.agent import Agent
+from leeward.agent.agent import Agent, obeying
 from leeward.agent.registration import Registration
 from leeward.agent.replica import AgentReplica
 from leeward.api.cluster import ClusterSpec
@@ -124,7 +124,7 @@ class _Process:
         jail = ProcessJail(supervisor)
         calls = HttpsCalls(AddressRules(config.settings.limits.member_addresses))
         plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor, jail, calls)
-        reached = Client(paced(fenced(self._member, led), self._pace_of_member), _NAME)
+        reached = obeying(Client(paced(fenced(self._member, led), self._pace_of_member), _NAME), plane)
         member = Member.of(config.cluster, reached, self._randomness, supervisor, plane.limits)
         return Agent(plane, member, MemberSide.of(config.settings.manager))
 

@@ -18,9 +18,9 @@ from kubeapi import codec
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.app.local.errors import FleetError
-from leeward.client import AlreadyExists, Client, WorldError
+from leeward.client import AlreadyExists, Client, NotFound, WorldError
 from leeward.client.connection import Connection
-from leeward.client.preflight import preflight_transport_of
+from leeward.client.preflight import ANSWER_SECONDS, preflight_transport_of
 from leeward.runtime.deleting import delete_seen
 
 NAME, NAMESPACE = "cluster-info", "kube-public"
@@ -75,6 +75,28 @@ async def withdraw(client: Client) -> None:
     """Takes back the right to read it; its content stays, for it may be kubeadm's. Raises: WorldError."""
     for resource in (_ROLE_BINDINGS, _ROLES):
         await delete_seen(client, resource, _READER, NAMESPACE)
+
+
+async def refuse_hub_before(client: Client, own: str) -> None:
+    """Refuses a take-over while the hub of which this store is a copy answers where it was published; `own` is the
+    address of this one. Raises: FleetError, WorldError."""
+    try:
+        info = await client.get(_CONFIG_MAPS, NAME, NAMESPACE)
+    except NotFound:
+        return
+    server, authority = _known_by(cast(dict[str, Any], info.get("data") or {}).get("kubeconfig", ""))
+    if not server or server.rstrip("/") == own.rstrip("/"):
+        return
+    before = Client(preflight_transport_of(Connection(server=server, certificate_authority=authority)), "leeward")
+    try:
+        await before.raw("GET", "/readyz", timeout_seconds=ANSWER_SECONDS)
+    except WorldError:
+        return
+    finally:
+        await before.close()
+    raise FleetError(
+        f"the hub at {server} still answers: stop it first. Where that is this one, or cannot be stopped, give --force"
+    )
 
 
 async def discover(endpoint: str, ca_hash: str) -> Connection:

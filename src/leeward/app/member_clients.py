@@ -10,6 +10,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.app.connect import transport_to
 from leeward.client import Client, NotFound, Request, Response, Transport
+from leeward.runtime.hub_fence import HubFence
+from leeward.runtime.member_identity import IdentifiedTransport, anyone
+from leeward.runtime.server_identity import ServerIdentity
 
 USER_AGENT = "leeward"
 
@@ -17,8 +20,18 @@ USER_AGENT = "leeward"
 def members_of(control_plane: Client, transport: Transport) -> Callable[[Cluster], Awaitable[Client]]:
     """Makes clients of members. `transport` is that of the control plane, for members behind its proxy.
 
-    A client raises WorldError when it is used and its member cannot be reached.
+    A client raises WorldError when it is used and its member cannot be reached, or obeys another hub by now.
     """
+    fence, reach = HubFence(ServerIdentity(control_plane)), whoever_obeys(control_plane, transport)
+
+    async def reach_obeying(cluster: Cluster) -> Client:
+        return (await reach(cluster)).behind(lambda inner: IdentifiedTransport(inner, anyone, fence))
+
+    return reach_obeying
+
+
+def whoever_obeys(control_plane: Client, transport: Transport) -> Callable[[Cluster], Awaitable[Client]]:
+    """Makes clients of members, as `members_of`, whichever hub they obey."""
 
     async def reach(cluster: Cluster) -> Client:
         direct = await _direct(control_plane, cluster)

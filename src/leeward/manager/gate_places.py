@@ -10,10 +10,9 @@ from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import NotFound, NotServed, Unreachable
 from leeward.controllers.gates import GatePlace
-from leeward.manager.push import Connect, connection_of, problem_of_answer
+from leeward.manager.push import Connect, connection_of, identified
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.discovery import Discovery
-from leeward.runtime.member_identity import IdentifiedTransport
 
 
 class _Reached(NamedTuple):
@@ -47,8 +46,7 @@ class PushPlaces:
         reached = self._reached.get(cluster)
         if reached is None or reached.made_of != made_of:
             await self._forget(cluster)
-            judge = partial(problem_of_answer, self._plane, cluster)
-            client = self._connect(found, secret).behind(lambda transport: IdentifiedTransport(transport, judge))
+            client = self._connect(found, secret).behind(partial(identified, self._plane, cluster))
             reached = self._reached[cluster] = _Reached(made_of, GatePlace(client, Discovery(client)))
         return reached.place
 

@@ -15,13 +15,14 @@ from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import Client, NotFound, NotServed, WorldError
+from leeward.client import Client, NotFound, NotServed, Transport, WorldError
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.core.reached_cluster import problem_of_reached
 from leeward.core.registration import Joined
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
+from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.index import Index
 from leeward.runtime.member_identity import IdentifiedTransport
 
@@ -106,8 +107,7 @@ class PushClusters:
             return None
 
     def _begin(self, cluster: Cluster, secret: Secret | None, made_of: tuple[object, ...]) -> None:
-        judge = partial(problem_of_answer, self._plane, cluster.name)
-        client = self._connect(cluster, secret).behind(lambda transport: IdentifiedTransport(transport, judge))
+        client = self._connect(cluster, secret).behind(partial(identified, self._plane, cluster.name))
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
         member = Member.of(cluster.name, client, self._plane.randomness, supervisor, self._plane.limits)
@@ -133,6 +133,11 @@ class PushClusters:
         secret = new or old
         for cluster in () if secret is None else self._by_secret.get(secret.name):
             self._controller.queue.add(cluster.name)
+
+
+def identified(plane: ControlPlane, name: str, transport: Transport) -> IdentifiedTransport:
+    """The transport to the member `name`, that sends nothing to another cluster, nor to one that obeys another hub."""
+    return IdentifiedTransport(transport, partial(problem_of_answer, plane, name), HubFence(plane.server.identity))
 
 
 async def problem_of_answer(plane: ControlPlane, name: str, found: str) -> str:

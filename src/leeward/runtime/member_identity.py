@@ -6,6 +6,9 @@ is known to be another one; a probe hears the reason.
 
 A probe asks for that Namespace anyhow. Its answer serves, the first one and each later one: what an address leads to
 can change without the Cluster. Who does not answer is told nothing else; who may not be asked is taken for the member.
+
+The Namespace says as well which hub the member obeys (`hub_fence.py`). An answer is good for writes for
+`LOOK_SECONDS`, which is longer than the pause between two probes.
 """
 
 import asyncio
@@ -14,19 +17,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-import msgspec
-
-from kubeapi import codec
 from kubeapi.errors import Unreachable, Untrusted
 from kubeapi.transport import Request, Response, Transport
-from leeward.api.resource import NAMESPACES
-from leeward.core.registration import IDENTIFYING_NAMESPACE
+from leeward.runtime.hub_fence import PATH, HubFence, namespace_in
 
 ASK_SECONDS = 10.0
 """Deadline of the question before a watch; another request has its own."""
 ASK_AGAIN_SECONDS = 10.0
 """Pause after which who was another one is asked again, when there is something to be sent."""
-PATH = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
+LOOK_SECONDS = 15.0
+"""Time after an answer in which a write is begun without another question."""
+_READING = ("GET", "HEAD")
 _QUESTION = Request("GET", PATH, headers={"accept": "application/json"})
 _HEALTH = ("/readyz", "/healthz")
 """Paths that are asked of whoever answers: of a member whose store is dead they say something, and it says nothing."""
@@ -35,6 +36,11 @@ _NOBODY_TELLS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_F
 
 Judge = Callable[[str], Awaitable[str]]
 """Tells why nothing is done in the cluster with this id; empty where there is no reason."""
+
+
+async def anyone(_: str) -> str:
+    """A `Judge` to whom every cluster is the one that is to be reached."""
+    return ""
 
 
 class AnotherCluster(Untrusted):
@@ -49,20 +55,14 @@ class _Question:
     answer: Response | None = None
 
 
-class _Metadata(msgspec.Struct, frozen=True):
-    uid: str = ""
-
-
-class _Namespace(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
-
-
 class IdentifiedTransport:
-    """A `Transport` that sends nothing to a server which `judge` says is another one. Holds: S5, S6."""
+    """A `Transport` that sends nothing to a server which `judge` says is another one, nor to one that obeys a newer hub
+    than that of `fence`. Holds: S5, S6."""
 
-    def __init__(self, inner: Transport, judge: Judge) -> None:
+    def __init__(self, inner: Transport, judge: Judge, fence: HubFence | None = None) -> None:
         self._inner = inner
         self._judge = judge
+        self._fence = fence
         self._answered_at: float | None = None
         self._problem = ""
         self._asking: _Question | None = None
@@ -75,7 +75,7 @@ class IdentifiedTransport:
             return response
         if request.path in _HEALTH:
             self._refuse()
-        elif self._has_to_ask():
+        elif self._has_to_ask(writes=request.method not in _READING):
             loop = asyncio.get_running_loop()
             deadline = loop.time() + timeout_seconds
             await self._identify(timeout_seconds)
@@ -85,7 +85,7 @@ class IdentifiedTransport:
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[bytes], None]:
         """Raises: AnotherCluster; and as of any transport."""
-        if self._has_to_ask():
+        if self._has_to_ask(writes=False):
             await self._identify(ASK_SECONDS)
         async with self._inner.stream(request) as lines:
             yield lines
@@ -93,8 +93,14 @@ class IdentifiedTransport:
     async def close(self) -> None:
         await self._inner.close()
 
-    def _has_to_ask(self) -> bool:
-        return self._answered_at is None or bool(self._problem)
+    def _has_to_ask(self, *, writes: bool) -> bool:
+        return self._answered_at is None or bool(self._problem) or (writes and self._is_old())
+
+    def _is_old(self) -> bool:
+        """Tells whether another hub may have taken over since the last answer."""
+        if self._fence is None or self._answered_at is None:
+            return False
+        return asyncio.get_running_loop().time() - self._answered_at >= LOOK_SECONDS
 
     async def _identify(self, seconds: float) -> None:
         """Returns when nothing is known that speaks against who answers. All that wait have one question.
@@ -105,14 +111,14 @@ class IdentifiedTransport:
             async with asyncio.timeout(seconds):
                 if self._is_due():
                     response = await self._ask(_QUESTION, seconds)
-                    if self._answered_at is None:
+                    if self._answered_at is None or self._is_old():
                         raise Unreachable(f"GET {PATH}: HTTP {response.code}, so that nobody knows which cluster it is")
         except TimeoutError:
             raise Unreachable(f"GET {PATH}: no answer within {seconds:g} s") from None
         self._refuse()
 
     def _is_due(self) -> bool:
-        if self._answered_at is None:
+        if self._answered_at is None or self._is_old():
             return True
         return bool(self._problem) and asyncio.get_running_loop().time() - self._answered_at >= ASK_AGAIN_SECONDS
 
@@ -136,9 +142,12 @@ class IdentifiedTransport:
 
     async def _take_in(self, response: Response) -> None:
         """Judges an answer. One that says nothing changes nothing of what is known."""
-        found = _uid_in(response)
+        found = namespace_in(response)
         if found is not None:
-            self._problem = await self._judge(found)
+            problem = await self._judge(found.uid)
+            if not problem and self._fence is not None:
+                problem = await self._fence.problem(found, self._inner)
+            self._problem = problem
         elif response.code not in _NOBODY_TELLS:
             return
         self._answered_at = asyncio.get_running_loop().time()
@@ -147,13 +156,3 @@ class IdentifiedTransport:
         """Raises: AnotherCluster."""
         if self._problem:
             raise AnotherCluster(self._problem)
-
-
-def _uid_in(response: Response) -> str | None:
-    """The uid of the Namespace in an answer; None where it says nothing of that."""
-    if response.code != HTTPStatus.OK:
-        return None
-    try:
-        return codec.decode(response.body, _Namespace).metadata.uid
-    except codec.DecodeError:
-        return None

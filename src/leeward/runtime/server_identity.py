@@ -1,18 +1,21 @@
 """Identity of an API server: the uid of its Namespace `kube-system`, which restarts, backups and restores keep.
 
 An administrator may give it another one, as the annotation `leeward.dev/hub` of that Namespace: a control plane that
-was made anew without a backup takes over with it what its predecessor left in the members.
+was made anew without a backup takes over with it what its predecessor left in the members. The generation of the hub is
+an annotation there, too (`core/hub_generation.py`).
 
 Agents of earlier versions have no right to read the Namespace; then nothing is known, and nothing is told apart.
 """
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 from leeward.api.core import Namespace
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client, Forbidden, NotFound, WorldError
+from leeward.core.hub_generation import generation_of
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +34,21 @@ class ServerIdentity:
         """Identity as it was read last; empty before that, and where it may not be read."""
         self.cluster_id = ""
         """Id of the server as a cluster, read with it."""
+        self._annotations: Mapping[str, str] = {}
 
-    async def read(self) -> str:
+    @property
+    def generation(self) -> int:
+        """Generation of the server as a hub, read with it. Raises: UnreadableGeneration."""
+        return generation_of(self._annotations)
+
+    async def read(self, *, afresh: bool = False) -> str:
         """Identity of the server. The known one serves while it does not answer. Raises: WorldError before it
-        ever answered.
+        ever answered. `afresh`: it is asked now, however long ago it was read.
 
         All who wait for the first answer go on at once: a worker for each member of a large fleet waits here.
         """
+        if afresh and self._answer is None:
+            self._asked_at = None
         while self._is_due():
             if self._answer is None:
                 await self._refresh()
@@ -64,6 +75,7 @@ class ServerIdentity:
         try:
             namespace = await self._client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
             self.known, self.cluster_id = identity_of(namespace), namespace.metadata.uid
+            self._annotations = namespace.metadata.annotations
         except Forbidden as error:
             log.warning("objects are not marked as this control plane's, whose identity cannot be read: %s", error)
         except WorldError:

@@ -17,7 +17,7 @@ from kubeserver.registry.room import StoreBounds
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.medium import Loaded
-from leeward.agent.agent import Agent
+from leeward.agent.agent import Agent, obeying
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client, NotFound, Request, Response
@@ -170,8 +170,8 @@ class SimulatedMember:
         party = agent_of(self.name)
         home = LinkedTransport(environment.place, user, self.agent_link, environment.link(party, environment.NAME))
         there = LinkedTransport(self.place, ADMIN, self.agent_link, environment.link(party, self.name))
-        member_client = Client(there, party)
         plane = environment.plane(Client(UpdatingTransport(home), party), self._agent, self.agent_clock)
+        member_client = obeying(Client(there, party), plane)
         member = Member.of(self.name, member_client, environment.randomness, self._agent, plane.limits)
         self._agent.start(
             Agent(plane, member, MemberSide(environment.timing, probe_serving=environment.probe_serving)).start(),

@@ -1,0 +1,130 @@
+"""Take-over: this control plane becomes the hub, and members refuse every copy of it that was the hub before.
+
+Its generation is raised above each that it can see, in its own store first. Then the members that answer are told.
+A member that does not answer is told by whoever reaches it first: the controllers, or its agent, before they write.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Namespace
+from leeward.api.names import HUB_GENERATION_ANNOTATION, KUBE_SYSTEM_NAMESPACE
+from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.client import Client, Conflict, WorldError
+from leeward.core.hub_generation import UnreadableGeneration, fences_of, generation_of
+from leeward.operations.errors import OperationFailed
+from leeward.runtime.hub_fence import HubFence
+from leeward.runtime.member_identity import IdentifiedTransport, anyone
+from leeward.runtime.server_identity import ServerIdentity, identity_of
+
+Reach = Callable[[Cluster], Awaitable[Client]]
+MEMBER_SECONDS = 10.0
+"""Time for each question to a member."""
+AT_ONCE = 20
+ATTEMPTS = 5
+
+
+class TakenOver(NamedTuple):
+    """Result of a take-over. `fenced`: members that refuse older hubs now; `away`: the others, each with the reason."""
+
+    generation: int
+    fenced: tuple[str, ...]
+    away: dict[str, str]
+
+
+async def take_over(control_plane: Client, reach: Reach, *, force: bool = False) -> TakenOver:
+    """`reach` makes the client of a member, whichever hub that obeys. `force`: also where members obey another hub,
+    whose store is newer. Raises: WorldError, OperationFailed."""
+    generation = await raise_generation(control_plane, reach, force=force)
+    fenced, away = await fence_members(control_plane, reach)
+    return TakenOver(generation, fenced, away)
+
+
+async def raise_generation(control_plane: Client, reach: Reach, *, force: bool) -> int:
+    """The generation of this hub, above its own and above each that members have met; nothing is written to these.
+
+    Raises: WorldError, OperationFailed.
+    """
+    namespace = await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
+    clusters = (await control_plane.list(CLUSTERS)).items
+    met, _ = await _asked(clusters, lambda cluster: _met(cluster, reach, identity_of(namespace)))
+    newest = max(met.values(), default=0)
+    if newest > (own := _generation(namespace)) and not force:
+        raise OperationFailed(
+            f"members obey generation {newest} of this control plane, and this store is of generation {own}: what was "
+            "changed at the other hub since is not in it. Take a copy from there (`leeward standby`), or give --force"
+        )
+    return await _raised(control_plane, newest)
+
+
+async def fence_members(control_plane: Client, reach: Reach) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Members that are told of this hub's generation, and the reason for each that could not be. Raises: WorldError."""
+    fence = HubFence(ServerIdentity(control_plane))
+    clusters = (await control_plane.list(CLUSTERS)).items
+    fenced, away = await _asked(clusters, lambda cluster: _fence(cluster, reach, fence))
+    return tuple(sorted(fenced)), away
+
+
+async def _asked(
+    clusters: Sequence[Cluster], ask: Callable[[Cluster], Awaitable[int]]
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Answers by cluster, and the reason for each that gives none."""
+    answers, away, places = dict[str, int](), dict[str, str](), asyncio.Semaphore(AT_ONCE)
+
+    async def one(cluster: Cluster) -> None:
+        try:
+            async with places, asyncio.timeout(MEMBER_SECONDS):
+                answers[cluster.name] = await ask(cluster)
+        except TimeoutError:
+            away[cluster.name] = f"no answer within {MEMBER_SECONDS:g} s"
+        except (WorldError, ValueError) as error:
+            away[cluster.name] = str(error)
+
+    await asyncio.gather(*map(one, clusters))
+    return answers, dict(sorted(away.items()))
+
+
+async def _met(cluster: Cluster, reach: Reach, hub: str) -> int:
+    """Newest generation of the hub that the member has met. Raises: WorldError, UnreadableGeneration."""
+    client = await reach(cluster)
+    try:
+        return fences_of((await client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)).metadata.annotations).get(hub, 0)
+    finally:
+        await client.close()
+
+
+async def _fence(cluster: Cluster, reach: Reach, fence: HubFence) -> int:
+    """Tells the member of this generation. Raises: WorldError."""
+    client = (await reach(cluster)).behind(lambda inner: IdentifiedTransport(inner, anyone, fence))
+    try:
+        await client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
+        return 0
+    finally:
+        await client.close()
+
+
+async def _raised(control_plane: Client, met: int) -> int:
+    """The generation of this hub, raised above its own and above `met`. Raises: WorldError."""
+    for attempt in range(ATTEMPTS):
+        namespace = await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
+        generation = max(_generation(namespace), met) + 1
+        patch = {"metadata": {"annotations": {HUB_GENERATION_ANNOTATION: str(generation)}}}
+        version = namespace.metadata.resource_version
+        try:
+            await control_plane.patch(NAMESPACES, KUBE_SYSTEM_NAMESPACE, patch, resource_version=version)
+        except Conflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+        else:
+            return generation
+    raise AssertionError("every attempt returns or raises")
+
+
+def _generation(namespace: Namespace) -> int:
+    """Generation of this hub; 0 where it cannot be read, and is written anew."""
+    try:
+        return generation_of(namespace.metadata.annotations)
+    except UnreadableGeneration:
+        return 0

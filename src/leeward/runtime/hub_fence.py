@@ -1,0 +1,128 @@
+"""Fence of a hub in a member: the member's Namespace `kube-system` says which generation of the hub it obeys.
+
+The generation is compared whenever that Namespace is read, which probes do anyhow. A hub that took over writes its
+generation there before it writes anything else; so an older one is refused from its next look on.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from http import HTTPStatus
+
+import msgspec
+
+from kubeapi import codec
+from kubeapi.errors import LocalFailure, Unreachable, WorldError
+from kubeapi.transport import Request, Response, Transport
+from leeward.api.names import HUB_FENCE_ANNOTATION
+from leeward.api.resource import NAMESPACES
+from leeward.core.hub_generation import UnreadableGeneration, fences_of, problem_of_generation, render_fences
+from leeward.core.registration import IDENTIFYING_NAMESPACE
+from leeward.runtime.server_identity import ServerIdentity
+
+log = logging.getLogger(__name__)
+
+OWN_SECONDS = 2.0
+"""Time for a look at the own generation, when it is known from before."""
+WRITE_SECONDS = 10.0
+ATTEMPTS = 3
+PATH = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
+_QUESTION = Request("GET", PATH, headers={"accept": "application/json"})
+_PATCH = {"content-type": "application/merge-patch+json", "accept": "application/json"}
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    uid: str = ""
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class FoundNamespace(msgspec.Struct, frozen=True):
+    """The Namespace by which a cluster is known, as far as it tells who that is and which hub it obeys."""
+
+    metadata: _Metadata = _Metadata()
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return self.metadata.annotations or {}
+
+
+def namespace_in(response: Response) -> FoundNamespace | None:
+    """The Namespace in an answer; None where it says nothing of that."""
+    if response.code != HTTPStatus.OK:
+        return None
+    try:
+        return codec.decode(response.body, FoundNamespace)
+    except codec.DecodeError:
+        return None
+
+
+class HubFence:
+    """`server` is the control plane that acts. Where its identity may not be read, nothing is told apart."""
+
+    def __init__(self, server: ServerIdentity) -> None:
+        self._server = server
+        self._told = False
+
+    async def problem(self, found: FoundNamespace, member: Transport) -> str:
+        """The reason why nothing is done in a member that says this; empty when the hub may act there.
+
+        A member that has met an older generation is told first. Raises: Unreachable, when that is not known to be done.
+        """
+        for _ in range(ATTEMPTS):
+            hub = await self._hub(afresh=False)
+            if not hub:
+                return ""
+            try:
+                fences = fences_of(found.annotations)
+                met = fences.get(hub, 0)
+                if met > self._server.generation:
+                    await self._hub(afresh=True)
+                own = self._server.generation
+            except UnreadableGeneration as error:
+                return str(error)
+            if met >= own:
+                return problem_of_generation(own, met)
+            told = await self._tell(found, {**fences, hub: own}, member)
+            if told is None:
+                return ""
+            found = told
+        raise Unreachable(f"{PATH} changes all the time, so that the generation of this hub cannot be written there")
+
+    async def _hub(self, *, afresh: bool) -> str:
+        """Identity of the hub. Raises: LocalFailure before the hub has told it: that says nothing of the member."""
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(OWN_SECONDS if self._server.known else None):
+                    return await self._server.read(afresh=afresh)
+        except WorldError as error:
+            raise LocalFailure(f"the generation of this hub cannot be read: {error}") from error
+        return self._server.known
+
+    async def _tell(self, found: FoundNamespace, fences: Mapping[str, int], member: Transport) -> FoundNamespace | None:
+        """Writes the generation. Returns the Namespace as it is now where somebody else has changed it meanwhile; None
+        when it is written, or may not be. Raises: Unreachable."""
+        metadata = {
+            "annotations": {HUB_FENCE_ANNOTATION: render_fences(fences)},
+            "resourceVersion": found.metadata.resource_version,
+        }
+        request = Request("PATCH", PATH, headers=_PATCH, body=codec.encode({"metadata": metadata}))
+        response = await member.send(request, timeout_seconds=WRITE_SECONDS)
+        if response.code == HTTPStatus.OK:
+            return None
+        if response.code == HTTPStatus.FORBIDDEN:
+            if not self._told:
+                log.warning("a hub that comes back is not fenced: the credential may not patch %s", PATH)
+            self._told = True
+            return None
+        now = None
+        if response.code == HTTPStatus.CONFLICT:
+            now = namespace_in(await member.send(_QUESTION, timeout_seconds=WRITE_SECONDS))
+        if now is None:
+            raise Unreachable(f"PATCH {PATH}: HTTP {response.code}, so that the generation of this hub is not written")
+        return now

@@ -1,0 +1,58 @@
+"""Generations of hubs, as annotations of Namespaces say them."""
+
+import pytest
+
+from leeward.api.names import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANNOTATION
+from leeward.core.hub_generation import (
+    LARGEST_GENERATION,
+    MOST_HUBS,
+    UnreadableGeneration,
+    fences_of,
+    generation_of,
+    problem_of_generation,
+    render_fences,
+)
+
+TOO_MANY = render_fences({str(number): 1 for number in range(MOST_HUBS + 1)})
+
+
+def test_a_hub_that_never_took_over_has_generation_0() -> None:
+    assert generation_of({}) == 0
+    assert generation_of({HUB_GENERATION_ANNOTATION: "7"}) == 7
+    assert generation_of({HUB_GENERATION_ANNOTATION: str(LARGEST_GENERATION)}) == LARGEST_GENERATION
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5", "two", "\u0663", "9" * 17, str(LARGEST_GENERATION + 1)])
+def test_a_generation_that_is_no_number_is_named(text: str) -> None:
+    with pytest.raises(UnreadableGeneration, match=r"leeward\.dev/hub-generation .* `leeward take-over`"):
+        generation_of({HUB_GENERATION_ANNOTATION: text})
+
+
+def test_what_is_rendered_is_read_in_one_order() -> None:
+    text = render_fences({"b": 2, "a": 1})
+    assert text == '{"a":1,"b":2}'
+    assert fences_of({HUB_FENCE_ANNOTATION: text}) == {"a": 1, "b": 2}
+    assert fences_of({}) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nonsense",
+        "[1]",
+        '{"a":"1"}',
+        '{"a":-1}',
+        '{"a":1e99}',
+        render_fences({str(n): 1 for n in range(MOST_HUBS + 1)}),
+    ],
+)
+def test_a_fence_that_cannot_be_read_is_named_and_nothing_is_done_there(text: str) -> None:
+    with pytest.raises(UnreadableGeneration, match=r"leeward\.dev/hub-fence .*remove the annotation"):
+        fences_of({HUB_FENCE_ANNOTATION: text})
+
+
+@pytest.mark.parametrize(("own", "met", "is_fenced"), [(0, 0, False), (1, 0, False), (2, 2, False), (1, 2, True)])
+def test_an_older_hub_alone_is_fenced(own: int, met: int, *, is_fenced: bool) -> None:
+    problem = problem_of_generation(own, met)
+    assert bool(problem) is is_fenced
+    assert not problem or f"generation {met}" in problem

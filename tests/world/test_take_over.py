@@ -1,0 +1,201 @@
+"""Another hub takes over on a copy of the store: the one before comes back, and harms nobody."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kubeserver.store.medium import Loaded
+from leeward.api.cluster import Cluster
+from leeward.api.names import HUB_FENCE_ANNOTATION
+from leeward.api.resource import NAMESPACES
+from leeward.client import Client
+from leeward.manager.timing import Timing
+from leeward.operations.errors import OperationFailed
+from leeward.operations.status import look_at_fleet
+from leeward.operations.take_over import TakenOver, take_over
+from leeward.runtime.member_identity import PATH
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import ADMIN, World
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, play, policy, ready_replicas
+from tests.world.test_detection import reason_of
+from tests.world.test_led_astray import is_applied
+from tests.world.test_ownership import on
+from tests.world.test_restored import PUSHED, WEB, placed
+
+SPREAD = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+
+
+@asynccontextmanager
+async def copied_hub(first: World, copy: Loaded) -> AsyncGenerator[World, None]:
+    """API server on a copy of the store, as a standby has it. It has the first one's members, and no controllers."""
+    second = World({}, Timing.karmada(), 1, clock=first.clock)
+    second._members = first._members  # pyright: ignore[reportPrivateUsage]
+    second.medium.replace(copy)
+    await second.start_apiserver()
+    second._observe()  # pyright: ignore[reportPrivateUsage]
+    try:
+        yield second
+    finally:
+        await second.stop_controllers()
+        await second.stop_apiserver()
+
+
+async def takes_over(hub: World, *, force: bool = False) -> TakenOver:
+    """Does the work of `leeward take-over`, and starts the controllers."""
+
+    async def reach(cluster: Cluster) -> Client:
+        return Client(LinkedTransport(hub.member(cluster.name).place, ADMIN))
+
+    done = await take_over(hub.client, reach, force=force)
+    hub.start_controllers()
+    return done
+
+
+async def die(hub: World) -> None:
+    hub.crash_controllers()
+    hub.crash_apiserver()
+
+
+async def come_back(hub: World) -> None:
+    await hub.start_apiserver()
+    hub.start_controllers()
+
+
+def witness_writes(world: World, member: str) -> list[str]:
+    """Paths of what hubs write to the member from here on, by what marks it."""
+    seen: list[str] = []
+    world.member(member).place.witness = lambda request, user: (
+        seen.append(request.path) if is_applied(request) else None
+    )
+    return seen
+
+
+def test_s6_a_hub_that_comes_back_after_a_take_over_deletes_and_evicts_nothing() -> None:
+    """The second hub fails an application over, and gets one that the first never heard of. The first comes back."""
+
+    async def story(first: World) -> None:
+        old = await placed(first)
+        copy = await first.medium.load()
+        await die(first)
+        await first.sleep(60)
+        async with copied_hub(first, copy) as second:
+            done = await takes_over(second)
+            assert (done.generation, set(done.fenced), done.away) == (1, set(PUSHED), {})
+            await second.sleep(60)
+            await first.member(old).stop()
+            await second.until(lambda: old not in second.assigned(WEB), 900)
+            (new,) = second.assigned(WEB)
+            await apply(second.client, deployment("shop", 2), policy("shop", SPREAD))
+            await second.sleep(120)
+            await first.member(old).start()
+            await second.sleep(300)
+            before = await identities(first, "web"), await identities(first, "shop")
+            assert list(before[0]) == [new]
+            assert set(before[1]) == set(PUSHED)
+
+            await come_back(first)
+            await first.client.delete(DEPLOYMENTS, "web", "default")
+            await first.client.patch(POLICIES, "web", {"spec": {"placement": on(old)}}, "default")
+            await first.sleep(1_200)
+            assert (await identities(first, "web"), await identities(first, "shop")) == before
+            assert await ready_replicas(first, new, "web") == 3
+            for name in PUSHED:
+                assert reason_of(first, name) == ("False", "StatusCollectionFailed")
+                assert not any("NoExecute" in taint for taint in first.taints(name)), "nothing is evicted for the fence"
+            found = (await look_at_fleet(first.client, first.clock)).findings
+            assert any("another hub has taken over" in each.sentence for each in found)
+            assert all(second.is_ready(name) for name in PUSHED)
+
+    play(story, PUSHED)
+
+
+def test_s5_a_hub_that_is_alive_is_refused_from_its_next_look_on() -> None:
+    async def story(first: World) -> None:
+        await placed(first)
+        async with copied_hub(first, await first.medium.load()) as second:
+            await takes_over(second)
+            await first.sleep(15)
+            before = await identities(first, "web")
+            await first.client.delete(DEPLOYMENTS, "web", "default")
+            await first.sleep(600)
+            assert await identities(first, "web") == before
+
+    play(story, PUSHED)
+
+
+def test_s5_a_member_that_was_away_during_the_take_over_is_fenced_before_anything_is_written_there() -> None:
+    async def story(first: World) -> None:
+        old = await placed(first)
+        copy = await first.medium.load()
+        await die(first)
+        async with copied_hub(first, copy) as second:
+            first.member(old).pause()
+            done = await takes_over(second)
+            assert set(done.away) == {old}
+            await second.sleep(60)
+            written = witness_writes(first, old)
+            first.member(old).resume()
+            await second.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"new": "1"}}}, "default")
+            await second.until(lambda: second.is_ready(old), 120)
+            await second.sleep(60)
+            assert written[0] == PATH
+            namespace = await first.member(old).client.get(NAMESPACES, "kube-system")
+            assert namespace.metadata.annotations[HUB_FENCE_ANNOTATION].endswith('":1}')
+
+    play(story, PUSHED)
+
+
+def test_s15_a_hub_that_is_restored_from_before_the_take_over_is_fenced_until_it_takes_over() -> None:
+    async def story(first: World) -> None:
+        await placed(first)
+        hour_ago = await first.medium.load()
+        await die(first)
+        async with copied_hub(first, hour_ago) as second:
+            await takes_over(second)
+            await apply(second.client, deployment("shop", 2), policy("shop", SPREAD))
+            await second.sleep(120)
+        before = await identities(first, "shop")
+        assert set(before) == set(PUSHED)
+        await come_back(first)
+        await first.sleep(300)
+        assert not any(map(first.is_ready, PUSHED))
+        await first.stop_controllers()
+        with pytest.raises(OperationFailed, match="members obey generation 1"):
+            await takes_over(first)
+        assert (await takes_over(first, force=True)).generation == 2
+        await first.until(lambda: all(map(first.is_ready, PUSHED)), 120)
+        assert await identities(first, "shop") == before
+
+    play(story, PUSHED)
+
+
+def test_s5_an_agent_refuses_an_older_hub() -> None:
+    async def story(first: World) -> None:
+        await apply(first.client, deployment("web", 2), policy("web", on("member1")))
+        await first.sleep(60)
+        before = await identities(first, "web")
+        copy = await first.medium.load()
+        await takes_over(first)
+        await first.sleep(120)
+        await die(first)
+        first.medium.replace(copy)
+        await come_back(first)
+        await first.client.delete(DEPLOYMENTS, "web", "default")
+        await first.sleep(300)
+        assert await identities(first, "web") == before
+        assert reason_of(first, "member1") == ("False", "StatusCollectionFailed")
+
+    play(story, {"member1": "Pull"})
+
+
+def test_l5_a_fleet_that_nobody_took_over_asks_and_writes_no_more_than_before() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        seen: list[str] = []
+        world.member("member1").place.witness = lambda request, user: seen.append(f"{request.method} {request.path}")
+        await world.sleep(600)
+        assert f"PATCH {PATH}" not in seen
+        assert seen.count(f"GET {PATH}") == 60, "the probes' own"
+
+    play(story, PUSHED)
