@@ -26,7 +26,7 @@ from leeward.client import Client
 from leeward.core.member_credentials import ExposedSecret, exposed_secrets
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.timing import Timing
-from leeward.webhook.credentials import judge_credentials
+from leeward.webhook.store_rules import judge_credentials
 from tests.kubeserver.api_world import ApiWorld, api_world
 from tests.transports import Deaf
 

@@ -23,8 +23,8 @@ from leeward.api.rules.bounds import MOST_SELECTORS, MOST_WORKLOADS
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client, Invalid, NotFound
 from leeward.sim.world import World
-from leeward.webhook.namespace_bounds import judge_policy_count
 from leeward.webhook.reviews import judge
+from leeward.webhook.store_rules import judge_policy_count
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy

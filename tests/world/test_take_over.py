@@ -7,9 +7,9 @@ import pytest
 
 from kubeserver.store.medium import Loaded
 from leeward.api.cluster import Cluster
-from leeward.api.names import HUB_FENCE_ANNOTATION
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client
+from leeward.core.hub_generation import HUB_FENCE_ANNOTATION
 from leeward.manager.timing import Timing
 from leeward.operations.errors import OperationFailed
 from leeward.operations.status import look_at_fleet

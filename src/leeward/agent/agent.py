@@ -1,13 +1,69 @@
-"""The agent of one member cluster."""
+"""The agent of one member cluster, and its heartbeat: the Lease `karmada-cluster/<cluster>`.
 
-from leeward.agent.lease import LeaseController
+Karmada: pkg/controllers/status (initLeaseController); same."""
+
+import asyncio
+import logging
+
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest, OwnerReference, format_micro_time
 from leeward.agent.registration import Registration
-from leeward.api.names import execution_space
-from leeward.client import Client
+from leeward.api.cluster import Cluster
+from leeward.api.names import CLUSTER_NAMESPACE, execution_space
+from leeward.api.resource import CLUSTERS, LEASES
+from leeward.client import Client, NotFound, WorldError
 from leeward.manager.member_side import MemberSide
+from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.member_identity import IdentifiedTransport, anyone
+from leeward.runtime.retrying import Trouble
+
+log = logging.getLogger(__name__)
+
+
+class LeaseController:
+    def __init__(self, plane: ControlPlane, member: Member, timing: Timing) -> None:
+        self._plane = plane
+        self._member = member
+        self._duration_seconds = timing.cluster_lease_duration
+        self._interval_seconds = timing.cluster_lease_duration * timing.cluster_lease_renew_interval_fraction
+
+    def start(self) -> None:
+        self._member.supervisor.start(self._run(), f"lease/{self._member.name}")
+
+    async def _run(self) -> None:
+        trouble = Trouble(log, f"lease of cluster {self._member.name}")
+        while True:
+            try:
+                await self._renew()
+                trouble.is_over()
+            except WorldError as error:
+                trouble.tell(error)
+            except Exception:
+                log.exception("lease of cluster %s: the renewal failed", self._member.name)
+            await asyncio.sleep(self._interval_seconds)
+
+    async def _renew(self) -> None:
+        name = self._member.name
+        renewal = {"spec": {"renewTime": format_micro_time(self._plane.clock.now())}}
+        try:
+            await self._plane.client.patch(LEASES, name, renewal, CLUSTER_NAMESPACE)
+        except NotFound:
+            cluster = await self._plane.client.get(CLUSTERS, name)
+            await self._plane.client.create(LEASES, self._lease(cluster), CLUSTER_NAMESPACE)
+
+    def _lease(self, cluster: Cluster) -> Manifest:
+        """Lease as a manifest: the API takes no time without microseconds here, and a struct leaves zeros out."""
+        owner = OwnerReference(CLUSTERS.api_version, CLUSTERS.kind, cluster.name, cluster.metadata.uid)
+        return {
+            "metadata": {"name": cluster.name, "namespace": CLUSTER_NAMESPACE, "ownerReferences": [to_wire(owner)]},
+            "spec": {
+                "holderIdentity": cluster.name,
+                "leaseDurationSeconds": int(self._duration_seconds),
+                "renewTime": format_micro_time(self._plane.clock.now()),
+            },
+        }
 
 
 def obeying(client: Client, plane: ControlPlane) -> Client:

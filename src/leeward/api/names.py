@@ -98,11 +98,6 @@ RENDERED_ANNOTATION = "leeward.dev/rendered"
 HUB_ANNOTATION = "leeward.dev/hub"
 """Annotation on a member's object: the identity of the control plane that it belongs to. On the Namespace `kube-system`
 of a control plane: the identity that it takes instead of that Namespace's uid (ours)."""
-HUB_GENERATION_ANNOTATION = "leeward.dev/hub-generation"
-"""Annotation on the Namespace `kube-system` of a control plane: a number, which each take-over raises (ours)."""
-HUB_FENCE_ANNOTATION = "leeward.dev/hub-fence"
-"""Annotation on the Namespace `kube-system` of a member: the newest generation of each hub that it has met, as JSON
-(ours)."""
 REASSIGNED_ANNOTATION = "leeward.dev/reassigned"
 """Annotation on a Work that is being deleted: assigned again, its objects stay for the next Work (ours)."""
 REMOVAL_HELD_ANNOTATION = "leeward.dev/removal-held"

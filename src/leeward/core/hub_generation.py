@@ -12,8 +12,8 @@ Hubs are told apart by their identity. A hub that never took over has generation
 from collections.abc import Mapping
 
 from kubeapi import codec
-from leeward.api.names import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANNOTATION
 
+HUB_GENERATION_ANNOTATION, HUB_FENCE_ANNOTATION = "leeward.dev/hub-generation", "leeward.dev/hub-fence"
 MOST_HUBS = 64
 LARGEST_GENERATION = 2**53
 """Bound on what is read: a larger number is not exact in every reader of JSON."""

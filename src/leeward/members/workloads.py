@@ -5,25 +5,26 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.handlers.server import ApiServer
 from leeward.members.autoscaler import AutoscalerController
-from leeward.members.cron_jobs import CronJobController
-from leeward.members.daemon_set import DaemonSetController
-from leeward.members.default_accounts import DefaultAccountsController
 from leeward.members.deployment import DeploymentController
 from leeward.members.disruption import DisruptionController
-from leeward.members.job import JobController
 from leeward.members.kinds import REPLICA_SETS, REPLICATION_CONTROLLERS
 from leeward.members.kubelet import KubeletController
 from leeward.members.kubelet_api import KubeletApi
 from leeward.members.load_balancers import LoadBalancerController
 from leeward.members.metrics_api import MetricsApi
+from leeward.members.namespace_defaults import DefaultAccountsController, RootCertificatesController
 from leeward.members.nodes import NodesController
 from leeward.members.platform import Platform
-from leeward.members.replica_set import ReplicaSetController
+from leeward.members.pod_controllers import (
+    CronJobController,
+    DaemonSetController,
+    JobController,
+    ReplicaSetController,
+    StatefulSetController,
+)
 from leeward.members.resource_quota import ResourceQuotaController
-from leeward.members.root_certificates import RootCertificatesController
 from leeward.members.scheduler import SchedulerController
 from leeward.members.settings import WorkloadSettings
-from leeward.members.stateful_set import StatefulSetController
 from leeward.members.volume_binder import VolumeBinder
 from leeward.runtime.controller_context import Server
 from leeward.runtime.metrics import Metrics

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
-from leeward.api.names import HUB_GENERATION_ANNOTATION, KUBE_SYSTEM_NAMESPACE
+from leeward.api.names import KUBE_SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import Client, Conflict, WorldError
-from leeward.core.hub_generation import UnreadableGeneration, fences_of, generation_of
+from leeward.core.hub_generation import HUB_GENERATION_ANNOTATION, UnreadableGeneration, fences_of, generation_of
 from leeward.operations.errors import OperationFailed
 from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.member_identity import IdentifiedTransport, anyone

@@ -15,9 +15,14 @@ import msgspec
 from kubeapi import codec
 from kubeapi.errors import LocalFailure, Unreachable, WorldError
 from kubeapi.transport import Request, Response, Transport
-from leeward.api.names import HUB_FENCE_ANNOTATION
 from leeward.api.resource import NAMESPACES
-from leeward.core.hub_generation import UnreadableGeneration, fences_of, problem_of_generation, render_fences
+from leeward.core.hub_generation import (
+    HUB_FENCE_ANNOTATION,
+    UnreadableGeneration,
+    fences_of,
+    problem_of_generation,
+    render_fences,
+)
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.runtime.server_identity import ServerIdentity
 

@@ -5,14 +5,21 @@
 
 Several replicas share the Secret: who comes second takes what the first has made. Where it is deleted they put back
 what they serve with. The kube-apiserver hears of another authority before anybody serves with what that has signed.
+The HTTPS server has two paths, one deadline, and a bound on every body. It never looks into an object.
 """
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from aiohttp import web
+
+from kubeapi import codec
+from kubeapi.listening import listening
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
@@ -25,15 +32,60 @@ from leeward.webhook.certificate_secret import CertificateSecret
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at
 from leeward.webhook.conditions import CONDITIONS
 from leeward.webhook.configurations import CERTIFICATE_SECRET, Endpoint, configurations
-from leeward.webhook.credentials import judge_credentials
-from leeward.webhook.customizations import judge_customization
-from leeward.webhook.joining import judge_joining
-from leeward.webhook.namespace_bounds import judge_policy_count
 from leeward.webhook.questions import PATIENCE
 from leeward.webhook.quotas import QuotaJudge
-from leeward.webhook.registering import judge_registering
-from leeward.webhook.reviews import judge, mutate
-from leeward.webhook.server import WebhookServer
+from leeward.webhook.reviews import Answer, BadReview, answer_review, judge, mutate
+from leeward.webhook.store_rules import (
+    judge_credentials,
+    judge_customization,
+    judge_joining,
+    judge_policy_count,
+    judge_registering,
+)
+
+MAX_BODY_BYTES = 7 * 1024 * 1024
+"""An object and what it replaces, at their largest, and what is around them."""
+STOP_TIMEOUT_SECONDS = 2.0
+
+
+class WebhookServer:
+    """Serves `answers` by path, and `/healthz` and `/readyz`."""
+
+    def __init__(self, answers: Mapping[str, Answer], context: ssl.SSLContext | None, host: str, port: int) -> None:
+        self._application = web.Application(client_max_size=MAX_BODY_BYTES)
+        for path, answer in answers.items():
+            self._application.router.add_post(path, _handler(answer))
+        for path in ("/healthz", "/readyz"):
+            self._application.router.add_get(path, _healthy)
+        self._context = context
+        self._host = host
+        self._port = port
+        self._stack = AsyncExitStack()
+
+    async def start(self) -> int:
+        """Listens; gives the port. Raises: OSError when the address is taken."""
+        runner = web.AppRunner(self._application, access_log=None, shutdown_timeout=STOP_TIMEOUT_SECONDS)
+        return await self._stack.enter_async_context(listening(runner, self._host, self._port, self._context))
+
+    async def stop(self) -> None:
+        """Lets running requests finish for a moment."""
+        await self._stack.aclose()
+
+
+def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def handle(request: web.Request) -> web.Response:
+        try:
+            body = codec.encode(await answer_review(await request.read(), answer))
+        except BadReview as error:
+            return web.Response(status=400, text=str(error))
+        return web.Response(body=body, content_type="application/json")
+
+    return handle
+
+
+async def _healthy(_: web.Request) -> web.Response:
+    return web.Response(text="ok")
+
 
 log = logging.getLogger(__name__)
 

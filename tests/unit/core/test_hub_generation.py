@@ -2,8 +2,9 @@
 
 import pytest
 
-from leeward.api.names import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANNOTATION
 from leeward.core.hub_generation import (
+    HUB_FENCE_ANNOTATION,
+    HUB_GENERATION_ANNOTATION,
     LARGEST_GENERATION,
     MOST_HUBS,
     UnreadableGeneration,

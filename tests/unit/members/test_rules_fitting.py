@@ -8,7 +8,7 @@ import pytest
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest, parse_time
 from leeward.api.core import Node
-from leeward.members.addresses import choose_address
+from leeward.members.kubelet import choose_address
 from leeward.members.rules.fitting import Unschedulable, choose_node, requests_of
 from leeward.members.rules.node import MAX_NODES, host_address, render_node, restored_status
 

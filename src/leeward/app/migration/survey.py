@@ -22,9 +22,8 @@ from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.front_address import find_front
 from leeward.app.install.installing import installed_definitions, is_of_karmada
 from leeward.app.install.manifests import definitions
-from leeward.app.migration.definition_gaps import definition_gaps
-from leeward.app.migration.features_in_use import features_missing_for
 from leeward.app.migration.inventory import Inventory
+from leeward.app.migration.karmada_gaps import definition_gaps, features_missing_for
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
 from leeward.client import Client, NotFound
 from leeward.core.admission_warnings import asks_for_one_of, warnings_for

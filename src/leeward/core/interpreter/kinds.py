@@ -1,17 +1,202 @@
-"""The kinds that something is known about: Kubernetes' own, and those of other projects."""
+"""Kinds that something is known about: Kubernetes' own, and those of other projects.
 
-from collections.abc import Mapping
+Secret, ServiceAccount   tokens are made by each cluster for itself
+Service, Ingress         ways to the application, and addresses that load balancers give it
+volumes and claims       belong to their cluster
+PodDisruptionBudget, HorizontalPodAutoscaler   watch over replicas
+"""
 
-from kubeapi.meta import ReadOnlyManifest
-from leeward.core.interpreter.accounts import SECRET, SERVICE_ACCOUNT
-from leeward.core.interpreter.autoscaling import HORIZONTAL_POD_AUTOSCALER, POD_DISRUPTION_BUDGET
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubeapi.codec import encode
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.work import AggregatedStatusItem
+from leeward.core.interpreter.dependencies import ingress_dependencies
+from leeward.core.interpreter.fields import drop, int_at, list_at, mapping_at, pick, put, statuses, take, text_at, total
 from leeward.core.interpreter.jobs import CRON_JOB, JOB
-from leeward.core.interpreter.network import INGRESS, SERVICE
+from leeward.core.interpreter.node_ports import HEALTH_PORT, retain_node_ports
 from leeward.core.interpreter.pods import POD
-from leeward.core.interpreter.rules import Rules
-from leeward.core.interpreter.storage import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from leeward.core.interpreter.rules import Rules, Status
 from leeward.core.interpreter.thirdparty.project_kinds import PROJECT_KINDS
 from leeward.core.interpreter.workloads import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
+
+_TOKEN_TYPE = "kubernetes.io/service-account-token"
+_UID_ANNOTATION = "kubernetes.io/service-account.uid"
+
+
+def _is_token(manifest: ReadOnlyManifest) -> bool:
+    return text_at(manifest, "type") == _TOKEN_TYPE
+
+
+def _retain_secret(desired: Manifest, observed: ReadOnlyManifest) -> None:
+    if _is_token(desired):
+        take(desired, observed, "data")
+
+
+def _prune_secret(manifest: Manifest) -> None:
+    if _is_token(manifest):
+        drop(manifest, "data")
+        drop(manifest, "metadata", "annotations", _UID_ANNOTATION)
+
+
+def _retain_service_account(desired: Manifest, observed: ReadOnlyManifest) -> None:
+    """The member adds its own tokens to what is desired."""
+    for field in ("secrets", "imagePullSecrets"):
+        wanted, present = list_at(desired, field), list_at(observed, field)
+        names = {text_at(secret, "name") for secret in wanted}
+        added = [secret for secret in present if text_at(secret, "name") not in names]
+        if wanted or added:
+            put(desired, [*wanted, *added], field)
+
+
+def _prune_service_account(manifest: Manifest) -> None:
+    prefix = f"{text_at(manifest, 'metadata', 'name')}-token-"
+    secrets = list_at(manifest, "secrets")
+    kept: list[Any] = [secret for secret in secrets if not text_at(secret, "name").startswith(prefix)]
+    if len(kept) < len(secrets):
+        put(manifest, kept, "secrets")
+
+
+SECRET = Rules(retain=_retain_secret, prune=_prune_secret)
+SERVICE_ACCOUNT = Rules(retain=_retain_service_account, prune=_prune_service_account)
+
+
+def _is_load_balancer(manifest: ReadOnlyManifest) -> bool:
+    return text_at(manifest, "spec", "type") == "LoadBalancer"
+
+
+def _reflect_service(manifest: ReadOnlyManifest) -> Status | None:
+    return dict(mapping_at(manifest, "status")) if _is_load_balancer(manifest) else None
+
+
+def _is_service_healthy(manifest: ReadOnlyManifest) -> bool:
+    return not _is_load_balancer(manifest) or bool(_addresses(mapping_at(manifest, "status")))
+
+
+def _is_ingress_healthy(manifest: ReadOnlyManifest) -> bool:
+    return bool(_addresses(mapping_at(manifest, "status")))
+
+
+def _addresses(status: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    entries = list_at(status, "loadBalancer", "ingress")
+    return [entry for entry in entries if text_at(entry, "ip") or text_at(entry, "hostname")]
+
+
+def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    """All addresses, each once, in a stable order."""
+    entries = [entry for status in statuses(items) for entry in list_at(status, "loadBalancer", "ingress")]
+    distinct = {encode(entry): entry for entry in entries}
+    ingress = sorted(distinct.values(), key=lambda entry: (text_at(entry, "ip"), text_at(entry, "hostname")))
+    return {"loadBalancer": {"ingress": ingress} if ingress else {}}
+
+
+def _aggregate_service(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status | None:
+    return _aggregate(template, items) if _is_load_balancer(template) else None
+
+
+def _retain_service(desired: Manifest, observed: ReadOnlyManifest) -> None:
+    """Addresses and ports that the member has allocated. Karmada: without node ports."""
+    for field in ("clusterIP", "clusterIPs", HEALTH_PORT):
+        take(desired, observed, "spec", field)
+    retain_node_ports(desired, observed)
+
+
+def _prune_service(manifest: Manifest) -> None:
+    """A headless Service stays one; any other address belongs to the control plane."""
+    if text_at(manifest, "spec", "clusterIP") != "None":
+        drop(manifest, "spec", "clusterIP")
+        drop(manifest, "spec", "clusterIPs")
+
+
+SERVICE = Rules(
+    reflect=_reflect_service,
+    is_healthy=_is_service_healthy,
+    aggregate=_aggregate_service,
+    retain=_retain_service,
+    prune=_prune_service,
+)
+INGRESS = Rules(is_healthy=_is_ingress_healthy, aggregate=_aggregate, dependencies=ingress_dependencies)
+
+
+_VOLUME_WORST_FIRST = ("Failed", "Pending", "Available", "Bound", "Released")
+_SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+
+def _aggregate_volume(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status | None:
+    """The worst phase; a cluster without report counts as Pending."""
+    reported = statuses(items)
+    phases = {text_at(status, "phase") for status in reported}
+    if len(reported) < len(items):
+        phases.add("Pending")
+    phase = next((worst for worst in _VOLUME_WORST_FIRST if worst in phases), "")
+    return {"phase": phase} if phase else {}
+
+
+def _aggregate_claim(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    """Bound when all are; Lost when one is."""
+    phases = [phase for status in statuses(items) if (phase := text_at(status, "phase")) != "Bound"]
+    if "Lost" in phases:
+        return {"phase": "Lost"}
+    phase = phases[-1] if phases else "Bound"
+    return {"phase": phase} if phase else {}
+
+
+def _retain_volume(desired: Manifest, observed: ReadOnlyManifest) -> None:
+    take(desired, observed, "spec", "claimRef")
+
+
+def _retain_claim(desired: Manifest, observed: ReadOnlyManifest) -> None:
+    take(desired, observed, "spec", "volumeName")
+
+
+def _prune_claim(manifest: Manifest) -> None:
+    """The node is one of the control plane's own cluster."""
+    drop(manifest, "metadata", "annotations", _SELECTED_NODE)
+
+
+PERSISTENT_VOLUME = Rules(aggregate=_aggregate_volume, retain=_retain_volume)
+PERSISTENT_VOLUME_CLAIM = Rules(
+    is_healthy=lambda manifest: text_at(manifest, "status", "phase") == "Bound",
+    aggregate=_aggregate_claim,
+    retain=_retain_claim,
+    prune=_prune_claim,
+)
+
+
+_BUDGET = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+_AUTOSCALER = ("currentReplicas", "desiredReplicas")
+
+
+def _reflect_budget(manifest: ReadOnlyManifest) -> Status:
+    return pick(mapping_at(manifest, "status"), ("disruptedPods", *_BUDGET))
+
+
+def _is_budget_kept(manifest: ReadOnlyManifest) -> bool:
+    return int_at(manifest, "status", "currentHealthy") >= int_at(manifest, "status", "desiredHealthy")
+
+
+def _aggregate_budget(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    """The sums; a disrupted pod is named with its cluster."""
+    disrupted = {
+        f"{item.cluster_name}/{pod}": since
+        for item in items
+        for pod, since in mapping_at({"status": item.status}, "status", "disruptedPods").items()
+    }
+    return {**total(items, _BUDGET, required=_BUDGET), **({"disruptedPods": disrupted} if disrupted else {})}
+
+
+def _reflect_autoscaler(manifest: ReadOnlyManifest) -> Status:
+    return pick(mapping_at(manifest, "status"), _AUTOSCALER)
+
+
+def _aggregate_autoscaler(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    return total(items, _AUTOSCALER, required=("desiredReplicas",))
+
+
+POD_DISRUPTION_BUDGET = Rules(reflect=_reflect_budget, is_healthy=_is_budget_kept, aggregate=_aggregate_budget)
+HORIZONTAL_POD_AUTOSCALER = Rules(reflect=_reflect_autoscaler, aggregate=_aggregate_autoscaler)
+
 
 KINDS: Mapping[tuple[str, str], Rules] = {
     ("apps/v1", "Deployment"): DEPLOYMENT,

@@ -3,29 +3,108 @@
 A rule is made once for each state of a policy, and remembers what is asked of it again and again.
 
 Karmada: pkg/util/overridemanager; same order of overriders.
-"""
+Same kinds of workloads; init containers and ephemeral ones are not changed. A label or an annotation that is not there
+is neither replaced nor removed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, Literal, cast
 
 from msgspec import structs
 
 from kubeapi.json_document import Document, parse_path
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
-from leeward.api.override import ClusterOverridePolicy, OverridePolicy, Overriders, PlaintextOverrider
+from leeward.api.override import (
+    ClusterOverridePolicy,
+    CommandArgsOverrider,
+    LabelAnnotationOverrider,
+    OverridePolicy,
+    Overriders,
+    PlaintextOverrider,
+)
 from leeward.api.policy import ClusterAffinity
+from leeward.core.interpreter.fields import value_at
 from leeward.core.overrides.applied import render_applied
-from leeward.core.overrides.commands import override_words
-from leeward.core.overrides.containers import Overrider, override_containers
-from leeward.core.overrides.effort import Effort, Steps, naming
+from leeward.core.overrides.effort import Effort, Steps, naming, units_of
 from leeward.core.overrides.embedded import override_fields
 from leeward.core.overrides.images import override_image_at, override_image_of
-from leeward.core.overrides.marks import override_marks
 from leeward.core.overrides.plaintext import patch_document
 from leeward.core.scheduling.cluster_matching import affinity_matcher
+
+_TEMPLATE = ("spec", "template", "spec", "containers")
+CONTAINERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Pod": ("spec", "containers"),
+    "Deployment": _TEMPLATE,
+    "ReplicaSet": _TEMPLATE,
+    "DaemonSet": _TEMPLATE,
+    "StatefulSet": _TEMPLATE,
+    "Job": _TEMPLATE,
+}
+"""Paths of the containers, by kind; of other kinds nothing is known."""
+
+
+Overrider = tuple[str, int, Callable[[Any, Any, Effort], None], Any]
+"""Field and index of an overrider, its change (which raises ValueError) of a container or the document, and itself."""
+
+
+def override_containers(changes: Sequence[Overrider], document: Document, effort: Effort) -> Steps[None]:
+    """Makes all changes of each container, in order, in one pass. Raises: ValueError that names the overrider."""
+    where = CONTAINERS.get(document.root.get("kind"))
+    if where is None or not isinstance(value_at(document.root, *where), list):
+        return
+    containers: list[Any] = document.own(list(where))
+    for place, container in enumerate(containers):
+        with naming(*changes[0][:2]):
+            effort.spend(len(changes))
+            if not isinstance(container, dict):
+                raise ValueError(f"the container {place} is no mapping")
+        owned: Manifest = document.own_item(containers, place)
+        for field, index, change, overrider in changes:
+            with naming(field, index):
+                change(owned, overrider, effort)
+        yield
+
+
+def override_words(
+    field: Literal["command", "args"], container: Manifest, overrider: CommandArgsOverrider, effort: Effort
+) -> None:
+    """Changes a container of the overrider's name. Raises: ValueError when the field is no list."""
+    if container.get("name") != overrider.container_name:
+        return
+    before: Any = container.get(field)
+    if before is not None and not isinstance(before, list):
+        raise ValueError(f"{field} of the container {overrider.container_name} is no list")
+    words = cast(list[Any], before or [])
+    effort.spend(len(words) + units_of(overrider.value))
+    if overrider.operator == "add":
+        container[field] = [*words, *overrider.value]
+    else:
+        gone = set(overrider.value)
+        container[field] = [word for word in words if word not in gone]
+
+
+def override_marks(
+    field: Literal["labels", "annotations"], document: Document, overrider: LabelAnnotationOverrider, effort: Effort
+) -> None:
+    """Raises: ValueError when there are no metadata."""
+    effort.spend(units_of(overrider.value.values()))
+    present: Any = document.field(["metadata", field])
+    if present is not None and not isinstance(present, dict):
+        raise ValueError(f"metadata.{field} is no mapping")
+    if present is None:
+        if overrider.operator != "add":
+            return
+        document.insert(["metadata", field], {})
+    marks: Any = document.own(["metadata", field])
+    for key, value in overrider.value.items():
+        if overrider.operator == "add" or (overrider.operator == "replace" and key in marks):
+            marks[key] = value
+        elif overrider.operator == "remove":
+            marks.pop(key, None)
+
 
 AnyOverridePolicy = OverridePolicy | ClusterOverridePolicy
 Step = Callable[[Document, Effort], Steps[None]]
