@@ -4,6 +4,7 @@ Karmada: pkg/controllers/status (initLeaseController); same."""
 
 import asyncio
 import logging
+from contextlib import suppress
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, OwnerReference, format_micro_time
@@ -83,6 +84,8 @@ class Agent:
         """Joins the cluster where it is not joined yet, and begins to work. Waits for the control plane to answer."""
         plane, member = self._plane, self._member
         await Registration(member.name, plane.client, member.server.client, plane.clock).join()
+        with suppress(WorldError):
+            await plane.server.identity.read(afresh=True)
         self.work()
 
     def work(self) -> None:

@@ -73,6 +73,7 @@ class Registration:
         while True:
             try:
                 await self.control_plane.list(WORKS, execution_space(self.cluster), limit=1)
+                await self._tell_hub_apart(since)
             except WorldError as error:
                 if not isinstance(error, Forbidden) or self.clock.monotonic() >= since + ACCESS_TOLD_SECONDS:
                     trouble.tell(error)
@@ -80,6 +81,17 @@ class Registration:
             else:
                 trouble.is_over()
                 return
+
+    async def _tell_hub_apart(self, since: float) -> None:
+        """Returns when the identity of the hub can be read; some control planes never give the right to it.
+
+        Raises: WorldError.
+        """
+        try:
+            await self.control_plane.get(NAMESPACES, IDENTIFYING_NAMESPACE)
+        except Forbidden:
+            if self.clock.monotonic() < since + ACCESS_TOLD_SECONDS:
+                raise
 
 
 def _keep(present: Cluster, described: ClusterSpec) -> Cluster:
