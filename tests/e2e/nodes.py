@@ -16,8 +16,8 @@ from leeward.client import Client, WorldError
 from leeward.client.connection import transport_of
 from leeward.client.kubeconfig import load
 from leeward.members import WorkloadSettings
+from leeward.members.infrastructure import NodesController
 from leeward.members.kubelet import KubeletController
-from leeward.members.nodes import NodesController
 from leeward.members.platform import Platform
 from leeward.members.scheduler import SchedulerController
 from leeward.runtime.metrics import Metrics

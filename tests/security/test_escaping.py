@@ -168,7 +168,7 @@ ANSWERS = {"explain", "what-if", "resilience", "lint", "timeline", "rehearse", "
 """Verbs that `test_escaping_of_answers` looks at, and `unit/cli/test_render` at the last."""
 OF_ONE_LINE = {"adopt", "agent", "backup", "hand-back", "init", "join", "register", "replay", "snapshot", "unregister"}
 """Verbs that say what they do, and name what was typed, or one object at a time: by `say`, as the others."""
-HERE = {"completion", "dashboard", "demo", "down", "logs", "member", "restore", "up", "version"}
+HERE = {"completion", "dashboard", "demo", "down", "logs", "member", "restore", "standby", "up", "version"}
 """Verbs that print what is of this machine: names that were checked when they were given, and logs (tried below)."""
 SERVERS = {
     *("apiserver", "cluster-proxy", "controller-manager", "descheduler", "scheduler", "scheduler-estimator"),

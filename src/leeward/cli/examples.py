@@ -46,6 +46,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "orphans": ("leeward orphans", "leeward orphans --delete", "leeward orphans --delete --shared --yes"),
     "backup": ("leeward backup fleet.backup", "leeward backup member1.backup --member member1"),
     "restore": ("leeward restore fleet.backup", "leeward restore member1.backup --member member1 --yes"),
+    "standby": ("leeward standby --data-dir hub2 --from ~/.leeward", "leeward standby --data-dir hub2"),
     "take-over": ("leeward take-over", "leeward take-over --kubeconfig K --yes"),
     "explain": (
         "leeward explain deploy/web -n shop",

@@ -36,6 +36,7 @@ VERBS = (
     LazyVerb("orphans", "List what runs in members that a restored control plane has forgotten.", OPERATE),
     LazyVerb("backup", "Copy all objects into a file, while everything runs.", OPERATE),
     LazyVerb("restore", "Put back what was backed up.", OPERATE),
+    LazyVerb("standby", "Keep a fresh copy of a control plane, for `leeward take-over`.", OPERATE),
     LazyVerb("take-over", "Make this copy of a control plane the hub.", OPERATE),
     LazyVerb("explain", "Say why an application is where it is, what holds it, and what happens next.", ASK),
     LazyVerb("what-if", "Say what would happen if clusters failed, were drained, or if policies were others.", ASK),

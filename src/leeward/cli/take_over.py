@@ -6,24 +6,35 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leeward.app.local.errors import FleetError
 from leeward.cli.confirming import is_confirmed
 from leeward.cli.connections import Target, ask, operator_options, target_of
-from leeward.cli.output import say, say_next
+from leeward.cli.output import say, say_aside, say_next
+from leeward.cli.parameters import Number
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 
 if TYPE_CHECKING:
+    from leeward.app.local.layout import Layout
     from leeward.client import Client
     from leeward.operations.take_over import TakenOver
 
 
 @click.command("take-over")
+@click.option(
+    "--port", type=Number(1, 65535), help="Port of a hub that is made of a standby's copy.  [default: as before]"
+)
 @click.option("--force", is_flag=True, help="Also while the hub before answers, or when members obey a newer one.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @operator_options
 @click.pass_obj
-def take_over(settings: Settings, force: bool, yes: bool, kubeconfig: Path | None, context: str) -> None:
+def take_over(
+    settings: Settings, port: int | None, force: bool, yes: bool, kubeconfig: Path | None, context: str
+) -> None:
     """Make this copy of a control plane the hub.
+
+    In a data directory of `leeward standby` the control plane is made of its newest copy, and started. Else it is one
+    that runs.
 
     Its generation is raised. Members note it, and from then on refuse every copy with an older one: a hub that comes
     back does nothing there, and evicts nothing. Members that do not answer now are told before anything is written
@@ -31,27 +42,60 @@ def take_over(settings: Settings, force: bool, yes: bool, kubeconfig: Path | Non
 
     It is refused while the hub before still answers, and where members obey a newer hub than this store knows.
     """
-    target = target_of(settings, kubeconfig, context)
-    if not is_confirmed(f"Make {target.name} the hub, and have members refuse the one before?", yes=yes):
-        raise click.Abort
-    done = ask(target, lambda client: _take_over(client, target, force=force))
+    layout = settings.layout
+    if kubeconfig is None and not context and layout.standby.is_dir() and not layout.fleet_file.exists():
+        _confirm(f"the copy in {layout.standby}", yes=yes)
+        generation = _start_copy(layout, port, force=force)
+        target = target_of(settings, None, "")
+    else:
+        generation = None
+        target = target_of(settings, kubeconfig, context)
+        _confirm(target.name, yes=yes)
+    done = ask(target, lambda client: _take_over(client, target, generation, force=force))
     say(f"{target.name} is the hub: generation {done.generation}")
     say_members(done.fenced, done.away)
     say_next("leeward status")
 
 
-async def _take_over(client: "Client", target: Target, *, force: bool) -> "TakenOver":
-    """Raises: FleetError, WorldError, OperationFailed."""
+def _confirm(name: str, *, yes: bool) -> None:
+    if not is_confirmed(f"Make {name} the hub, and have members refuse the one before?", yes=yes):
+        raise click.Abort
+
+
+def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> int:
+    """Starts the control plane of the newest copy, and returns its generation. Raises: FleetError."""
+    from kubeapi.loop.randomness import Randomness
+    from leeward.app.local.planning import UpRequest
+    from leeward.app.local.standby_copies import found_hub
+    from leeward.app.local.starting import start_fleet
+    from leeward.client import WorldError
+    from leeward.operations.errors import OperationFailed
+
+    try:
+        generation = found_hub(layout, port, force=force)
+    except (WorldError, OperationFailed) as error:
+        raise FleetError(str(error)) from error
+    started = start_fleet(layout, UpRequest(), Randomness(), say_aside)
+    say(f"the control plane serves at https://127.0.0.1:{started.fleet.control_plane_port}")
+    return generation
+
+
+async def _take_over(client: "Client", target: Target, generation: int | None, *, force: bool) -> "TakenOver":
+    """`generation`: it is raised already. Raises: FleetError, WorldError, OperationFailed."""
     from leeward.app.cluster_info import refuse_hub_before
     from leeward.app.member_clients import whoever_obeys
     from leeward.client.connection import transport_of
+    from leeward.operations.take_over import TakenOver, fence_members
     from leeward.operations.take_over import take_over as make_hub
 
-    if not force:
+    if not force and generation is None:
         await refuse_hub_before(client, target.connection.server)
     transport = transport_of(target.connection)
     try:
-        return await make_hub(client, whoever_obeys(client, transport), force=force)
+        reach = whoever_obeys(client, transport)
+        if generation is not None:
+            return TakenOver(generation, *await fence_members(client, reach))
+        return await make_hub(client, reach, force=force)
     finally:
         await transport.close()
 

@@ -7,13 +7,12 @@ from kubeserver.handlers.server import ApiServer
 from leeward.members.autoscaler import AutoscalerController
 from leeward.members.deployment import DeploymentController
 from leeward.members.disruption import DisruptionController
+from leeward.members.infrastructure import LoadBalancerController, NodesController
 from leeward.members.kinds import REPLICA_SETS, REPLICATION_CONTROLLERS
 from leeward.members.kubelet import KubeletController
 from leeward.members.kubelet_api import KubeletApi
-from leeward.members.load_balancers import LoadBalancerController
 from leeward.members.metrics_api import MetricsApi
 from leeward.members.namespace_defaults import DefaultAccountsController, RootCertificatesController
-from leeward.members.nodes import NodesController
 from leeward.members.platform import Platform
 from leeward.members.pod_controllers import (
     CronJobController,

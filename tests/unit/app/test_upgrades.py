@@ -35,7 +35,7 @@ from leeward.app.local.backups import restore
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import load_fleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
-from leeward.app.local.upgrades import UNNAMED, keep_before_upgrade
+from leeward.app.local.starting import UNNAMED, keep_before_upgrade
 from leeward.client import Client
 from tests.recorded_format import RELEASES, unpack_store
 

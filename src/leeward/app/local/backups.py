@@ -6,15 +6,20 @@ one; put back into a fleet, it brings the objects and the key they go with, and 
 
 A backup is input, which may come from anybody: names, ports, flags and sizes are checked before anything is written,
 and a restore is all or nothing.
-"""
+
+Where the fleet that was backed up may still run on this machine, another one that is made of its backup gets ports of
+its own: both have the same keys, so at one address each takes the other for its own. A cluster that has joined from
+elsewhere cannot be moved like this, and would be acted on by both."""
 
 import os
 import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Set
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from kubeapi.files import PRIVATE, sync_directory, write_file
 from kubeapi.loop.randomness import Randomness
@@ -29,11 +34,11 @@ from leeward.app.local.archive import MAX_ARCHIVE_BYTES, STORE, is_archive, unpa
 from leeward.app.local.backup_writing import directory_of, write_backup
 from leeward.app.local.components import settings_of_fleet
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import find_fleet, load_fleet, save_fleet
+from leeward.app.local.fleet import LocalFleet, find_fleet, load_fleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.lock import fleet_lock
-from leeward.app.local.other_fleets import beside_another, refuse_other_running
-from leeward.app.local.planning import refuse_foreign_directory
+from leeward.app.local.planning import refuse_foreign_directory, taken_ports
+from leeward.app.local.ports import is_free, pick_port
 from leeward.app.local.restore_directory import unpacking
 from leeward.app.local.starting import LOCK_SECONDS, start_components
 
@@ -73,17 +78,17 @@ def restore(layout: Layout, member: str, backup: Path) -> Restored:
         raise _makes_no_fleet(layout, backup)
     if member:
         load_fleet(layout).member(member)
-    with _checked(backup) as checked:
-        _refuse_other(checked, backup, member)
+    with checked(backup) as unpacked:
+        _refuse_other(unpacked, backup, member)
         with fleet_lock(layout, LOCK_SECONDS, create=not member):
             clear_interrupted(layout)
             if not member:
-                _put_fleet_file_back(layout, Layout(checked))
+                _put_fleet_file_back(layout, Layout(unpacked))
             if find_fleet(layout) is None and not member:
-                return _found_fleet(layout, checked, backup)
+                return found_fleet(layout, unpacked, backup)
             if not member:
-                _refuse_other_running(layout, checked)
-            summary = _restore_component(layout, _component(layout, member), checked)
+                _refuse_other_running(layout, unpacked)
+            summary = _restore_component(layout, _component(layout, member), unpacked)
             return Restored(summary.objects, summary.revision)
 
 
@@ -184,21 +189,20 @@ def _makes_no_fleet(layout: Layout, backup: Path) -> FleetError:
     )
 
 
-def _found_fleet(layout: Layout, checked: Path, backup: Path) -> Restored:
-    """Makes the fleet that the backup was taken of: beside its place, and then in it, fleet.json last.
-
-    A failure leaves nothing. Raises: FleetError.
+def found_fleet(layout: Layout, checked: Path, backup: Path, instead: LocalFleet | None = None) -> Restored:
+    """Makes the fleet that the backup was taken of, or another one with its objects: beside its place, and then in it,
+    fleet.json last. A failure leaves nothing. Raises: FleetError.
     """
     if not Layout(checked).fleet_file.exists():
         raise _makes_no_fleet(layout, backup)
-    refuse_foreign_directory(layout)
+    refuse_foreign_directory(layout, () if instead is None else (layout.standby,))
     backed_up = load_fleet(Layout(checked))
-    fleet = beside_another(backed_up, _joined(checked), Randomness())
+    fleet = instead or beside_another(backed_up, _joined(checked), Randomness())
     staged = Layout(layout.root / RESTORING)
     try:
         staged.control_plane.mkdir(parents=True, mode=0o700)
         summary = copies.restore(checked / STORE, staged.control_plane / STORE)
-        for path in (path for path in checked.rglob("*") if path.is_file() and path.name != STORE):
+        for path in (path for path in checked.rglob("*") if path.is_file() and not path.name.startswith(STORE)):
             write_file(staged.root / path.relative_to(checked), path.read_bytes())
         if fleet != backed_up:
             save_fleet(staged, fleet)
@@ -224,7 +228,7 @@ def clear_interrupted(layout: Layout) -> None:
 
 
 @contextmanager
-def _checked(backup: Path) -> Generator[Path]:
+def checked(backup: Path) -> Generator[Path]:
     """A directory with the files of the backup, and a store that was read to its end; a bare copy of one is a backup,
     too. It is not in the data directory. Raises: FleetError."""
     with unpacking() as directory:
@@ -260,3 +264,37 @@ def _refuse_partial(unpacked: Path, backup: Path) -> None:
 def _component(layout: Layout, member: str) -> str:
     fleet = load_fleet(layout)
     return fleet.member(member).name if member else CONTROL_PLANE
+
+
+def beside_another(fleet: LocalFleet, joined: Set[str], randomness: Randomness) -> LocalFleet:
+    """The fleet as it was backed up; with other ports throughout where one of its own is in use.
+
+    `joined` are the Clusters of its control plane. Raises: FleetError when one of them is no member of it, either.
+    """
+    used = [port for port in taken_ports(fleet) if port and not is_free(port)]
+    if not used:
+        return fleet
+    _refuse_shared(used[0], joined - {member.name for member in fleet.members})
+    drawn = list[int]()
+    for _ in range(2 + len(fleet.members)):
+        drawn.append(pick_port(randomness, (*drawn, *taken_ports(fleet))))
+    pairs = zip(fleet.members, drawn[2:], strict=True)
+    members = tuple(msgspec.structs.replace(member, port=port) for member, port in pairs)
+    dashboard = drawn[1] if fleet.dashboard_port else 0
+    return msgspec.structs.replace(fleet, control_plane_port=drawn[0], dashboard_port=dashboard, members=members)
+
+
+def refuse_other_running(own: LocalFleet, backed_up: LocalFleet, joined: Set[str]) -> None:
+    """Raises: FleetError when the backup is of another fleet that runs, one of whose clusters is no member of `own`."""
+    port = backed_up.control_plane_port
+    if port not in taken_ports(own) and not is_free(port):
+        _refuse_shared(port, joined - {member.name for member in own.members})
+
+
+def _refuse_shared(port: int, shared: Set[str]) -> None:
+    """Raises: FleetError when there are clusters on which two control planes would act."""
+    if shared:
+        raise FleetError(
+            f"port {port} of the fleet that was backed up is in use, so it may run; two control planes would act on "
+            f"{', '.join(sorted(shared))}: stop that one first (`leeward down` with its --data-dir)"
+        )

@@ -7,6 +7,7 @@ control-plane/              store.db tokens.csv
 members/NAME/               store.db tokens.csv faults.json agent.kubeconfig
 logs/COMPONENT.log
 upgrades/from-VERSION-TIME/ COMPONENT.tar: backups from before another version ran it
+standby/                    newest.tar before.tar: copies of another control plane; standby.json says how old
 run/COMPONENT.json          the process; COMPONENT.ready appears when it serves
 """
 
@@ -80,6 +81,10 @@ class Layout:
     @property
     def upgrades(self) -> Path:
         return self.root / "upgrades"
+
+    @property
+    def standby(self) -> Path:
+        return self.root / "standby"
 
     @property
     def dashboard_key(self) -> Path:

@@ -3,6 +3,7 @@ now."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
@@ -116,9 +117,9 @@ def stopped_members(layout: Layout, request: UpRequest) -> frozenset[str]:
     return frozenset(stopped - {member.name for member in request.members})
 
 
-def refuse_foreign_directory(layout: Layout) -> None:
+def refuse_foreign_directory(layout: Layout, known: Sequence[Path] = ()) -> None:
     """Raises: FleetError when the data directory holds something, and no fleet."""
-    others = [entry for entry in layout.root.iterdir() if entry != layout.lock_file]
+    others = [entry for entry in layout.root.iterdir() if entry not in (layout.lock_file, *known)]
     if others:
         raise FleetError(f"{layout.root} is not empty and holds no fleet: give another --data-dir")
 

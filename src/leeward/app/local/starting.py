@@ -1,8 +1,14 @@
-"""Starting a fleet and stopping it: `up` and `down`."""
+"""Starting a fleet and stopping it: `up` and `down`.
+
+Under another version of Leeward than the one that ran a data directory last, each component is backed up before
+anything is started: what a version can read it may write in a way that the one before cannot. `leeward restore`
+brings it back. No copy is ever deleted."""
 
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +21,7 @@ from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local import processes
 from leeward.app.local.api import AdminClient
 from leeward.app.local.archive import STORE
-from leeward.app.local.backup_writing import directory_of
+from leeward.app.local.backup_writing import directory_of, write_backup
 from leeward.app.local.components import command_of
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.dashboard_process import spawn_dashboard
@@ -33,7 +39,6 @@ from leeward.app.local.registration import (
     offer_pull_member,
     wait_ready_clusters,
 )
-from leeward.app.local.upgrades import keep_before_upgrade
 from leeward.app.local.waiting import wait_until
 
 Tell = Callable[[str], None]
@@ -201,3 +206,39 @@ def refuse_lost_stores(layout: Layout, components: Iterable[str]) -> None:
                 f"{directory} it is a new and empty cluster"
             )
         raise FleetError(f"{store} {what}, and {name} ran here before: all its objects would be gone; {way_out}")
+
+
+UNNAMED = "unnamed"
+"""A version that did not write its name into fleet.json."""
+
+
+def keep_before_upgrade(layout: Layout, fleet: LocalFleet, now: datetime) -> str:
+    """Backs up each component whose objects another version has written; a sentence that says so, empty when none has.
+
+    Raises: FleetError when a copy cannot be written: then nothing has been changed.
+    """
+    if fleet.leeward == __version__:
+        return ""
+    before = fleet.leeward or UNNAMED
+    directory = layout.upgrades / f"from-{before}-{now:%Y%m%d-%H%M%S}"
+    kept = [name for name in _components(fleet) if (directory_of(layout, name) / STORE).exists()]
+    if not kept:
+        return ""
+    try:
+        directory.mkdir(parents=True, mode=0o700)
+    except OSError as error:
+        raise FleetError(f"{directory} cannot be made, to keep a copy in: {error.strerror or error}") from error
+    for name in kept:
+        write_backup(layout, name, directory / f"{name}.tar")
+    return (
+        f"leeward {before} ran this fleet last, and this is {__version__}: nothing had to be migrated; "
+        f"as it was, it is kept in {directory} (back with that version: `leeward restore {_example(directory)}`)"
+    )
+
+
+def _components(fleet: LocalFleet) -> tuple[str, ...]:
+    return (CONTROL_PLANE, *(member.name for member in fleet.members))
+
+
+def _example(directory: Path) -> Path:
+    return directory / f"{CONTROL_PLANE}.tar"
