@@ -164,6 +164,10 @@ def _is_ended_by_a_person(open_task: _OpenTask) -> bool:
     return is_needed or row.work is None or row.home is None
 
 
+def _is_let_go(open_task: _OpenTask) -> bool:
+    return not open_task.task.suppress_deletion
+
+
 LEEWARD_LAW = Law(
     (
         _ends_without_replicas,
@@ -175,7 +179,7 @@ LEEWARD_LAW = Law(
     ),
     _is_ended_by_a_person,
 )
-KARMADA_LAW = Law((_ends_by_reports,), lambda open_task: not open_task.task.suppress_deletion, leaves_enough=False)
+KARMADA_LAW = Law((_ends_by_reports,), _is_let_go, leaves_enough=False)
 
 
 def assess_tasks(

@@ -119,9 +119,7 @@ def own_task(
 ) -> GracefulEvictionTask:
     """Task of a copy that leaves a cluster; of Leeward's own, where no other producer is named."""
     opened = wire_time(now) if now is not None else None
-    return GracefulEvictionTask(
-        cluster, reason.value, producer=producer.value, purge_mode=mode.value, creation_timestamp=opened
-    )
+    return GracefulEvictionTask(cluster, reason.value, producer.value, mode.value, creation_timestamp=opened)
 
 
 def replacement_task(binding: Binding, cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:

@@ -106,8 +106,7 @@ class Situation:
 
     @property
     def finishes(self) -> bool:
-        """Tells whether this process ends evictions. Where another one places, only targets that its scheduler has seen
-        can be a replacement."""
+        """Tells whether this process ends evictions: what another one places is a replacement once that has seen it."""
         is_observed = self.binding.status.scheduler_observed_generation == self.binding.metadata.generation
         return self.settings.finish and (self.settings.place or is_observed)
 
@@ -173,8 +172,7 @@ class Situation:
         return self.settings.keep_without_place and is_finished_job(self.snapshot.works.get(cluster))
 
     def runs_job(self, cluster: str) -> bool:
-        """Tells whether a Job is seen to run there: its work would be done once more. A policy that purges `Directly`
-        lets it go at once."""
+        """Tells whether a Job is seen to run there. A policy that purges `Directly` lets it go at once."""
         work, own = self.snapshot.works.get(cluster), self.clusters.get(cluster)
         if not self.settings.keep_without_place or not rules_of(self.purge_mode).keeps_copy or not work or not own:
             return False
