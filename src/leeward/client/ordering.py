@@ -8,12 +8,14 @@ Each write has a deadline of its own, and the earliest deadline goes first:
 
 So a record that has waited for its twenty seconds goes before whatever came later: nothing waits for ever. Reads,
 watches and Leases do not wait. Only so many writes are under way at once: the order counts for those that a server has
-not got yet. One that is not answered within a second counts no more: a server that is far away, or hangs, holds
-back nothing else. Differs from Karmada, where all writes of a mass failover compete.
+not got yet. A server that answers many as soon as one has none of them waiting, and gets more (`WritePace`). A write
+that is not answered within a second counts no more: a server that hangs holds back nothing else. Differs from
+Karmada, where all writes of a mass failover compete.
 """
 
 import asyncio
 import heapq
+import math
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from itertools import count
@@ -22,7 +24,11 @@ from kubeapi.errors import Unreachable
 from kubeapi.transport import Request, Response, Transport
 
 WRITES_AT_ONCE, RECORDS_AT_ONCE = 16, 8
-"""Numbers of writes under way, and of records among them: enough for a server that is near, few enough for an order."""
+"""Numbers of writes under way to a server that is busy, and of records among them: few enough for an order."""
+MOST_AT_ONCE = 256
+"""Number of writes under way to a server that is not busy; half of them may be records."""
+SLOWER, REMEMBERED_SECONDS = 3, 60.0
+"""Times as long as the quickest answer of about a minute, from which on a server is busy."""
 SLOW_SECONDS = 1.0
 DECISION_SECONDS, RECORD_SECONDS = 5.0, 20.0
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -33,6 +39,29 @@ _OF_NAMESPACES = frozenset({"status", "finalize"})
 _Waiting = list[tuple[float, int, asyncio.Future[None]]]
 
 
+class WritePace:
+    """Number of writes that may be under way to one server: more with each answer that comes as soon as the quickest.
+
+    The way to a server takes the same for one write as for many. Where many take longer they wait for each other there,
+    and come in no order.
+    """
+
+    def __init__(self) -> None:
+        self.most = WRITES_AT_ONCE
+        self._quickest = self._before = math.inf
+        self._since = 0.0
+
+    def answered(self, seconds: float, now: float, *, others_wait: bool) -> None:
+        """Notes how long an answer took that came now."""
+        if now >= self._since + REMEMBERED_SECONDS:
+            self._before, self._quickest, self._since = self._quickest, math.inf, now
+        self._quickest = min(self._quickest, seconds)
+        if seconds > SLOWER * min(self._quickest, self._before):
+            self.most = max(WRITES_AT_ONCE, self.most - self.most // 8)
+        elif others_wait:
+            self.most = min(MOST_AT_ONCE, self.most + 1)
+
+
 class OrderedTransport:
     """A `Transport` whose writes wait for their turn."""
 
@@ -41,6 +70,7 @@ class OrderedTransport:
         self._numbers = count()
         self._others: _Waiting = []
         self._records: _Waiting = []
+        self._pace = WritePace()
         self._under_way: dict[asyncio.Future[None], bool] = {}
         """Turns of the writes that count, and whether each is a record."""
 
@@ -53,9 +83,12 @@ class OrderedTransport:
         is_record, begun = seconds == RECORD_SECONDS, loop.time()
         limit = timeout_seconds + RECORD_SECONDS * is_record
         turn = await self._take(begun + seconds, limit, is_record=is_record)
-        slow = loop.call_later(SLOW_SECONDS, self._give_back, turn)
+        slow, sent = loop.call_later(SLOW_SECONDS, self._give_back, turn), loop.time()
         try:
-            return await self._inner.send(request, timeout_seconds=min(timeout_seconds, begun + limit - loop.time()))
+            answer = await self._inner.send(request, timeout_seconds=min(timeout_seconds, begun + limit - sent))
+            waits = bool(self._others or self._records)
+            self._pace.answered(loop.time() - sent, loop.time(), others_wait=waits)
+            return answer
         finally:
             slow.cancel()
             self._give_back(turn)
@@ -85,8 +118,8 @@ class OrderedTransport:
             self._begin_next()
 
     def _begin_next(self) -> None:
-        while len(self._under_way) < WRITES_AT_ONCE:
-            is_full = sum(self._under_way.values()) >= RECORDS_AT_ONCE
+        while len(self._under_way) < self._pace.most:
+            is_full = sum(self._under_way.values()) >= self._pace.most * RECORDS_AT_ONCE // WRITES_AT_ONCE
             waiting = min(filter(None, [self._others] if is_full else [self._others, self._records]), default=None)
             if waiting is None:
                 return

@@ -11,9 +11,11 @@ from leeward.client.ordering import (
     DECISION_SECONDS,
     RECORD_SECONDS,
     RECORDS_AT_ONCE,
+    REMEMBERED_SECONDS,
     SLOW_SECONDS,
     WRITES_AT_ONCE,
     OrderedTransport,
+    WritePace,
     seconds_to_wait,
 )
 from tests.transports import Sent
@@ -30,15 +32,36 @@ ANSWER_SECONDS = 0.25
 class Slow(Sent):
     """A server that answers each request after `ANSWER_SECONDS`; one to a path of `hang` after a minute."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = ANSWER_SECONDS) -> None:
         super().__init__()
         self.requests: list[Request] = []
+        self._seconds = seconds
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         self.requests.append(request)
         async with asyncio.timeout(timeout_seconds):
-            await asyncio.sleep(60 if "/hang/" in request.path else ANSWER_SECONDS)
+            await asyncio.sleep(60 if "/hang/" in request.path else self._seconds)
         return await super().send(request, timeout_seconds=timeout_seconds)
+
+
+BUSY_SECONDS = 0.05
+
+
+class Busy(Slow):
+    """A server that answers one request after the other, each in `BUSY_SECONDS`."""
+
+    def __init__(self) -> None:
+        super().__init__(BUSY_SECONDS)
+        self._lock, self._under_way, self.most_at_once = asyncio.Lock(), 0, 0
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        self._under_way += 1
+        self.most_at_once = max(self.most_at_once, self._under_way)
+        try:
+            async with self._lock:
+                return await super().send(request, timeout_seconds=timeout_seconds)
+        finally:
+            self._under_way -= 1
 
 
 def play(story: Callable[[Slow, OrderedTransport], Awaitable[None]]) -> None:
@@ -63,9 +86,12 @@ def test_works_go_first_then_decisions_then_records() -> None:
 
 
 def test_a_record_waits_its_time_and_then_goes_before_what_came_later() -> None:
-    async def story(slow: Slow, transport: OrderedTransport) -> None:
+    async def story() -> None:
+        busy = Busy()
+        transport = OrderedTransport(busy)
+
         async def keep_busy() -> None:
-            for _ in range(int((RECORD_SECONDS + 5) / ANSWER_SECONDS)):
+            for _ in range(int((RECORD_SECONDS + 5) / BUSY_SECONDS / WRITES_AT_ONCE)):
                 await send(transport, *[WORK] * WRITES_AT_ONCE)
 
         async with asyncio.TaskGroup() as group:
@@ -76,7 +102,44 @@ def test_a_record_waits_its_time_and_then_goes_before_what_came_later() -> None:
             waited = asyncio.get_running_loop().time()
         assert RECORD_SECONDS <= waited <= RECORD_SECONDS + 3
 
-    play(story)
+    run_virtual(story())
+
+
+@pytest.mark.parametrize("seconds", [0.25, 0.5, 0.9])
+def test_a_server_that_is_far_away_and_not_busy_gets_more_at_once(seconds: float) -> None:
+    """Sixteen at once would take seven times as long as one."""
+
+    async def story() -> None:
+        transport = OrderedTransport(Slow(seconds))
+        await send(transport, *[DECISION] * 100, *[RECORD] * 100)
+        assert asyncio.get_running_loop().time() <= 5 * seconds
+
+    run_virtual(story())
+
+
+def test_a_server_that_is_busy_keeps_its_few_and_their_order() -> None:
+    async def story() -> None:
+        busy = Busy()
+        transport = OrderedTransport(busy)
+        await asyncio.gather(send(transport, *[DECISION] * 100), send(transport, *[WORK] * 100))
+        late = [number for number, each in enumerate(busy.requests) if each == WORK]
+        assert late[-1] <= 100 + 2 * WRITES_AT_ONCE
+        assert busy.most_at_once <= 2 * WRITES_AT_ONCE
+
+    run_virtual(story())
+
+
+def test_a_server_that_becomes_busy_gets_few_again() -> None:
+    pace = WritePace()
+    for _ in range(200):
+        pace.answered(0.1, 0.0, others_wait=True)
+    assert pace.most == 200 + WRITES_AT_ONCE
+    for _ in range(30):
+        pace.answered(1.0, 1.0, others_wait=True)
+    assert pace.most == WRITES_AT_ONCE
+    for number in range(200):
+        pace.answered(1.0, REMEMBERED_SECONDS * 2 + number, others_wait=False)
+    assert pace.most == WRITES_AT_ONCE, "nobody waits"
 
 
 def test_reads_and_leases_do_not_wait() -> None:
