@@ -70,14 +70,14 @@ def conditions(**statuses: str) -> Manifest:
 RAMEN = Example(
     Resource.of_manifests("ramendr.openshift.io/v1alpha1", "volumereplicationgroups", "VolumeReplicationGroup", True),
     "condition=ClusterDataReady",
-    {"state": "Secondary", **conditions(ClusterDataReady="False")},
-    {"state": "Primary", **conditions(ClusterDataReady="True")},
+    {"state": "Unknown", **conditions(DataReady="False", ClusterDataReady="False")},
+    {"state": "Primary", **conditions(DataReady="True", ClusterDataReady="True")},
 )
 VOLSYNC = Example(
     Resource.of_manifests("volsync.backube/v1alpha1", "replicationdestinations", "ReplicationDestination", True),
     "jsonpath={.status.latestImage.name}",
     {"lastSyncStartTime": "2026-01-01T00:00:00Z"},
-    {"latestImage": {"kind": "VolumeSnapshot", "name": "volsync-ledger-dst-1"}},
+    {"latestImage": {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "volsync-ledger-dst-1"}},
 )
 CSI_ADDONS = Example(
     Resource.of_manifests("replication.storage.openshift.io/v1alpha1", "volumereplications", "VolumeReplication", True),
