@@ -14,8 +14,9 @@ from leeward.api.meta import Condition
 from leeward.api.names import LEAVING_CONDITION
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.api.work import Binding, GracefulEvictionTask, Work
-from tests.builders import binding, divided, targets, wanting, work
+from tests.builders import binding, divided, duplicated, targets, wanting, work
 from tests.unit.controllers.desk import MEMBER
+from tests.unit.controllers.test_holds_and_people import of_karmada
 from tests.unit.controllers.test_removal_holds import HALVES, REQUIREMENTS, Holding, tell
 
 SINCE = "2026-01-01T00:00:00Z"
@@ -84,7 +85,7 @@ def test_one_that_is_asked_for_elsewhere_does_not_serve_on() -> None:
         assert not is_held(holding, msgspec.structs.replace(bound, spec=other)), "another placement is asked for"
         assert not is_held(
             holding,
-            binding(divided({"member2": 1}), 2, targets(member2=2), (task(),), replica_requirements=REQUIREMENTS),
+            binding(duplicated("member2"), 2, targets(member2=2), (task(),), replica_requirements=REQUIREMENTS),
         ), "no term names its cluster"
 
     in_a_fleet(story)
@@ -113,11 +114,17 @@ def test_one_that_its_cluster_drives_out_again_does_not_serve_on(
 
 
 @pytest.mark.parametrize(
-    ("key", "held"), [("leeward.dev/flapping", True), ("example.com/no-more", False)], ids=["held down", "no others"]
+    ("key", "effect", "held"),
+    [
+        ("leeward.dev/flapping", "NoSchedule", True),
+        ("leeward.dev/flapping", "NoExecute", False),
+        ("example.com/no-more", "NoSchedule", False),
+    ],
+    ids=["held down", "driven out", "no others"],
 )
-def test_one_that_the_scheduler_would_not_consider_does_not_serve_on(key: str, *, held: bool) -> None:
+def test_one_that_the_scheduler_would_not_consider_does_not_serve_on(key: str, effect: str, *, held: bool) -> None:
     async def story(holding: Holding) -> None:
-        taint = {"key": key, "effect": "NoSchedule", "timeAdded": SINCE}
+        taint = {"key": key, "effect": effect, "timeAdded": SINCE}
         await holding.desk.client.patch(CLUSTERS, MEMBER, {"spec": {"taints": [taint]}})
         await seen(holding)
         assert is_held(holding, placed()) is held
@@ -151,6 +158,25 @@ def test_one_that_a_look_since_its_return_does_not_call_whole_does_not_serve_on(
     in_a_fleet(story)
 
 
+def test_one_of_which_nothing_is_reported_may_serve_on() -> None:
+    async def story(holding: Holding) -> None:
+        there = work(MEMBER, 2)
+        (applied, _) = there.status.conditions
+        status = msgspec.structs.replace(there.status, conditions=(applied,))
+        assert is_held(holding, placed(), msgspec.structs.replace(there, status=status))
+
+    in_a_fleet(story)
+
+
+def test_s1_a_report_of_karmadas_agent_counts() -> None:
+    async def story(holding: Holding) -> None:
+        await holding.desk.condition(MEMBER, lastTransitionTime="2025-01-01T00:00:00Z")
+        await seen(holding)
+        assert is_held(holding, placed(), of_karmada(MEMBER, 2))
+
+    in_a_fleet(story)
+
+
 def test_one_whose_cluster_leaves_goes_and_one_whose_cluster_is_away_waits() -> None:
     async def story(holding: Holding) -> None:
         due = placed(task(reason="ApplicationFailure"))
@@ -162,5 +188,8 @@ def test_one_whose_cluster_leaves_goes_and_one_whose_cluster_is_away_waits() -> 
         await holding.desk.client.delete(CLUSTERS, MEMBER)
         await seen(holding)
         assert not is_held(holding, placed()), "it leaves the fleet"
+        await holding.desk.client.patch(CLUSTERS, MEMBER, {"metadata": {"finalizers": None}})
+        await seen(holding)
+        assert not is_held(holding, placed()), "it has left"
 
     in_a_fleet(story)
