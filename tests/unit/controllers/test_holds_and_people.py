@@ -58,7 +58,8 @@ def test_holds_that_are_switched_off_wait_for_nobody() -> None:
             with mock.patch.multiple(view, wait_synced=waits, on_change=follows):
                 await holding.holds.wait_synced()
                 holding.holds.on_change(lambda: None)
-            assert not (waits.called or follows.called)
+            waits.assert_not_called()
+            follows.assert_not_called()
 
     tell(story, enabled=False)
 
