@@ -1,6 +1,6 @@
 """Decision about a rollout, and the standings of clusters on which it is made."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from msgspec import structs
 from kubeapi.meta import wire_time
 from leeward.api.meta import Condition
 from leeward.api.rollout import ROLLOUT_CONDITION
-from leeward.core.rollout.state import RolloutSight, RolloutState, RolloutStep
+from leeward.core.rollout.state import RolloutSight, RolloutState, RolloutStep, Wishes
 
 MOST_STEPS = 20
 """Turns that a binding remembers of its rollouts: the last ones."""
@@ -66,6 +66,27 @@ class RolloutDecision:
     def condition(self) -> Condition:
         status = "False" if self.reason is Reason.COMPLETE else "True"
         return Condition(ROLLOUT_CONDITION, status, self.reason, self.message)
+
+
+def asked_for(
+    before: RolloutState | None,
+    target: str,
+    standings: Mapping[str, Standing],
+    wishes: Wishes,
+    known: Collection[str],
+) -> RolloutState:
+    """The state with this target, which has not begun where it is new. Where no copy is left, it is a first deployment.
+
+    After a proven revision that was taken back the one before is proven: it runs, where its contents are known."""
+    if before is None:
+        return RolloutState(target=target)
+    if before.target == target:
+        return before
+    if before.proven not in known and all(each.revision is None for each in standings.values()):
+        return RolloutState(target=target, proven=target, steps=before.steps)
+    is_back = wishes.undone == before.proven and before.previous in known
+    proven = before.previous if is_back else before.proven
+    return RolloutState(target=target, proven=proven, previous=before.previous, steps=before.steps)
 
 
 def as_they_are(state: RolloutState, standings: Mapping[str, Standing]) -> dict[str, str]:

@@ -27,7 +27,7 @@ from msgspec import structs
 
 from kubeapi.meta import wire_time
 from leeward.api.rollout import OnFailure, RolloutStage, RolloutStrategy
-from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision, Standing, as_they_are
+from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision, Standing, as_they_are, asked_for
 from leeward.core.rollout.stages import clusters_by_stage, furthest
 from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes, progressed, short
 
@@ -82,21 +82,8 @@ def undecided(
 ) -> RolloutDecision:
     """Decision while nothing can be judged: each cluster keeps what it has. A new target is remembered all the same, so
     that a person can take it back."""
-    state = _asked_for(before, target, wishes, known)
+    state = asked_for(before, target, standings, wishes, known)
     return RolloutDecision(state, as_they_are(state, standings), reason, message)
-
-
-def _asked_for(before: RolloutState | None, target: str, wishes: Wishes, known: Collection[str]) -> RolloutState:
-    """The state with this target, which has not begun where it is new.
-
-    After a proven revision that was taken back the one before is proven: it runs, where its contents are known."""
-    if before is None:
-        return RolloutState(target=target)
-    if before.target == target:
-        return before
-    is_back = wishes.undone == before.proven and before.previous in known
-    proven = before.previous if is_back else before.proven
-    return RolloutState(target=target, proven=proven, previous=before.previous, steps=before.steps)
 
 
 def _began(
@@ -112,7 +99,9 @@ def _began(
         return before
     ill = tuple(sorted(n for n, each in standings.items() if each.is_target and each.sight is RolloutSight.NOT_SERVING))
     if before is not None:
-        return structs.replace(_asked_for(before, target, wishes, known), began=wire_time(now), ill_before=ill)
+        return structs.replace(
+            asked_for(before, target, standings, wishes, known), began=wire_time(now), ill_before=ill
+        )
     is_first = all(each.revision in (None, target) for each in standings.values())
     return RolloutState(target=target, proven=target if is_first else "", began=wire_time(now), ill_before=ill)
 

@@ -123,7 +123,7 @@ class RolloutsChecker:
 
     def _note_binding(self, change: Change) -> None:
         found, new = self._applications.get(change.key), change.new
-        if found is None or new is None:
+        if found is None or new is None or new.spec.resource.uid != found.uid:
             return
         text = new.metadata.annotations.get(ROLLOUT_ANNOTATION)
         if text is not None and found.staging.states and found.staging.states[-1][1] is None:
@@ -147,7 +147,9 @@ class RolloutsChecker:
         key, new = owner_of(change.new), change.new
         found = self._applications.get(key) if key is not None else None
         binding = self._scene.truth.bindings.get(key) if key is not None else None
-        if found is None or binding is None or key is None or new.metadata.deletion_timestamp is not None:
+        if found is None or binding is None or key is None or binding.spec.resource.uid != found.uid:
+            return
+        if new.metadata.deletion_timestamp is not None:
             return
         cluster, old = cluster_of_execution_space(change.key.namespace), change.old
         is_other = old is None or contents_of(old) != contents_of(new)
@@ -168,7 +170,8 @@ class RolloutsChecker:
         if len(texts) != 1 or text is None or not numbers or numbers & found.proven:
             return
         if change.old is None:
-            if found.proven:
+            works = self._scene.truth.works_of(key).items()
+            if any(found.numbers(work, name) & found.proven for name, work in works if name != cluster):
                 yield f"starts with {found.wanted[max(numbers)].image}, which has not served everywhere"
             return
         if found.paused.since(oldest) == [True]:

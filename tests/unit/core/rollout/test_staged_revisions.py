@@ -317,3 +317,15 @@ def test_a_revision_before_that_nobody_has_contents_of_is_not_taken_for_proven()
     found = decide_rollout(STRATEGY, before, NEW, running, Wishes(undone=OLD), NOW, (OLD, NEW))
     assert found.state.proven == OLD
     assert found.revisions["b"] == OLD
+
+
+@pytest.mark.parametrize("blind", ["", "blind"])
+def test_an_application_without_a_copy_begins_anew_with_what_is_asked_for(blind: str) -> None:
+    """A revision that runs nowhere proves nothing, and nobody has its contents."""
+    before = RolloutState(target=OLD, proven=OLD, previous=OTHER, began=NOW)
+    found = decide_rollout(STRATEGY, before, NEW, {"a": serving(None)}, Wishes(), NOW, (NEW,), blind)
+    assert (found.revisions, found.state.proven) == ({"a": NEW}, NEW)
+    after = decide_rollout(
+        STRATEGY, found.state, OTHER, {"a": serving(NEW), "b": unseen(None)}, Wishes(), NOW, (NEW, OTHER)
+    )
+    assert after.revisions["b"] == NEW, "and is what the next change falls back to"
