@@ -249,4 +249,6 @@ def _instants(state: FleetState, change: ImaginedChange, found: Projection) -> I
 def who_is(names: list[str]) -> str:
     if len(names) > 3:
         return f"{names[0]} and {len(names) - 1} more are"
-    return f"{' and '.join(filter(None, names))} {'is' if len(names) == 1 else 'are'}"
+    *most, last = [name for name in names if name] or [""]
+    who = f"{', '.join(most)} and {last}" if most else last
+    return f"{who} {'is' if len(names) == 1 else 'are'}"

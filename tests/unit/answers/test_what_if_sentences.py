@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from leeward.answers.return_losses import ReturnLosses
-from leeward.answers.what_if import ApplicationFate, Fate, WhatIf
+from leeward.answers.what_if import ApplicationFate, Fate, WhatIf, who_is
 from leeward.answers.what_if_sentences import answer_of
 
 ONE = {
@@ -88,3 +88,17 @@ def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fa
 )
 def test_several_are_counted(served: tuple[tuple[Fate, int], ...], said: str) -> None:
     assert answer(*served) == said
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a"], "a is"),
+        (["a", "b"], "a and b are"),
+        (["a", "b", "c"], "a, b and c are"),
+        (["a", "b", "c", "d"], "a and 3 more are"),
+        ([""], " is"),
+    ],
+)
+def test_clusters_are_named_as_in_a_sentence(names: list[str], said: str) -> None:
+    assert who_is(names) == said
