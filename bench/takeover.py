@@ -15,8 +15,8 @@ from kubeapi.resource import Resource
 from kubeserver.handler import User
 from leeward.client import Request
 from leeward.manager.timing import Timing
-from leeward.sim.candidate import Candidate
 from leeward.sim.world import CONTROLLERS, World
+from simulator.candidate import Candidate
 
 BINDINGS = 100
 TURNS = 3

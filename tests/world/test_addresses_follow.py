@@ -11,8 +11,8 @@ from leeward.api.names import ALL_ADDRESSES_ANNOTATION
 from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.runtime.sharding import Sharding
-from leeward.sim.candidate import Candidate, ShardCandidate
 from leeward.sim.world import Mode, World
+from simulator.candidate import Candidate, ShardCandidate
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_writes import Accounts
 

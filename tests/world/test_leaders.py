@@ -12,8 +12,8 @@ from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
 from leeward.client import Request, Response
 from leeward.manager.control_plane import ControllerManager
-from leeward.sim.candidate import LEASE, Candidate
 from leeward.sim.world import World
+from simulator.candidate import LEASE, Candidate
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
 
 LEASE_SECONDS, RETRY_SECONDS = 15, 2

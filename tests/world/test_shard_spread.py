@@ -10,8 +10,8 @@ from leeward.api.resource import LEASES
 from leeward.client import Request
 from leeward.runtime.shard_spread import LOOK_SECONDS
 from leeward.runtime.sharding import Sharding
-from leeward.sim.candidate import Candidate, ShardCandidate
 from leeward.sim.world import World
+from simulator.candidate import Candidate, ShardCandidate
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
 
 FOUR, LEADER = Sharding(4), "leader"

@@ -16,8 +16,8 @@ from leeward.manager.control_plane import ControllerManager
 from leeward.runtime.identity import Key
 from leeward.runtime.sharding import Sharding
 from leeward.runtime.work_share import Shard
-from leeward.sim.candidate import LEASE, Candidate, ShardCandidate
 from leeward.sim.world import World
+from simulator.candidate import LEASE, Candidate, ShardCandidate
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
 
 LEASE_SECONDS, RETRY_SECONDS = 15, 2

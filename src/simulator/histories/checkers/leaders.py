@@ -14,8 +14,8 @@ from leeward.api.core import Lease
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.client import Request
 from leeward.runtime.sharding import Sharding
-from leeward.sim.candidate import LEASE
 from leeward.sim.journal import Journal, Write
+from simulator.candidate import LEASE
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.ground_truth import HOME
 

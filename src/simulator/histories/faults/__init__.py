@@ -7,8 +7,8 @@
 `heal` ends them all at once, whatever is left of them.
 """
 
-from leeward.sim.candidate import Begun
 from leeward.sim.world import World
+from simulator.candidate import Begun
 from simulator.histories.faults.disturbances import Disturbances
 from simulator.histories.faults.holds import Holds
 from simulator.histories.faults.outages import KILLED_AT_AN_AWAIT, Outages

@@ -9,9 +9,9 @@ from leeward.api.names import CONFIRMED_IDENTITY_ANNOTATION
 from leeward.api.resource import CLUSTERS
 from leeward.client import WorldError
 from leeward.runtime.sharding import Sharding
-from leeward.sim.candidate import Begun, Candidate, ShardCandidate
 from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
+from simulator.candidate import Begun, Candidate, ShardCandidate
 from simulator.histories.faults.holds import Holds
 from simulator.histories.model import (
     AgentIsKilled,
