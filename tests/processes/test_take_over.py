@@ -3,6 +3,7 @@ a minute later. The old hub comes back, and harms nobody."""
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import pytest
 
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local import processes
-from leeward.app.local.layout import CONTROL_PLANE, Layout
+from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.ports import pick_port
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
 
@@ -85,3 +86,31 @@ def test_a_standby_takes_over_and_the_old_hub_comes_back_and_harms_nobody(tmp_pa
         second.eventually(lambda: second.ready("member1")[0] == "True", "member1 is back", 2)
         assert uid(first, "member2") == before[1], "the user of the old hub has deleted nothing in a member"
         assert "another hub has taken over" in first.leeward("status", fails=True)
+
+
+def test_an_agent_follows_the_hub_that_took_over_last(tmp_path: Path) -> None:
+    with (
+        running_fleet(tmp_path / "hub1", "--member", "member1", "--member", "member2=pull") as first,
+        standby_hub(tmp_path / "hub2") as second,
+    ):
+        take_copy(first, second)
+        layout, port = Layout(first.data_dir), free_port()
+        processes.terminate(layout, [agent_of("member2")])
+        first.eventually(lambda: first.ready("member2")[0] == "Unknown", "nothing is heard of it")
+        kubeconfig, log = layout.agent_kubeconfig("member2"), (tmp_path / "agent.log").open("wb")
+        command = ["agent", "--cluster-name", "member2", "--leader-elect=false", "--metrics-bind-address=0"]
+        ways = ["--karmada-kubeconfig", kubeconfig, "--kubeconfig", kubeconfig, "--context", "member2"]
+        servers = ["--karmada-servers", f"https://127.0.0.1:{port}", "--health-probe-bind-address=0"]
+        servers += ["--cluster-status-update-frequency=1s", "--cluster-lease-duration=4s"]
+        started = [sys.executable, "-m", "leeward.cli", *command, *map(str, ways), *servers]
+        agent = subprocess.Popen(started, stdout=log, stderr=log)
+        try:
+            first.eventually(lambda: first.ready("member2")[0] == "True", "it works for the first")
+            kill_hub(first)
+            second.leeward("take-over", "--yes", "--port", str(port))
+            second.eventually(lambda: "the agent follows it" in (tmp_path / "agent.log").read_text(), "it follows", 3)
+            second.eventually(lambda: second.ready("member2")[0] == "True", "member2 is seen by the second", 3)
+        finally:
+            agent.terminate()
+            agent.wait(30)
+            log.close()

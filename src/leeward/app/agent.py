@@ -1,7 +1,9 @@
 """The agent of a Pull member as a process: one replica of it."""
 
+import asyncio
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import asdict, replace
 
 from kubeapi.loop.clock import SystemClock
@@ -14,6 +16,7 @@ from leeward.api.cluster import ClusterSpec
 from leeward.api.names import leader_identity, lease_of_agent
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.app.config import AgentConfig
+from leeward.app.hub_addresses import HubAddresses
 from leeward.app.probes import Probes, served
 from leeward.app.renewal import CertificateRenewal, KubeconfigSecret
 from leeward.app.reported_secrets import SecretReporter, with_secrets
@@ -41,21 +44,35 @@ async def run_agent(config: AgentConfig) -> None:
     """Works until cancelled. Raises: KubeconfigError; OSError when an address is taken."""
     metrics = Metrics()
     probes = Probes(metrics)
-    process = _Process(config, metrics)
+    hubs = HubAddresses(
+        lambda: load(config.control_plane_kubeconfig, config.control_plane_context), config.control_plane_servers
+    )
 
     def ready() -> None:
         probes.ready = True
         config.ready()
 
-    try:
-        async with served(probes, config.settings.serving), Supervisor(f"agent of {config.cluster}") as supervisor:
-            if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
-                supervisor.start(process.renewal().run(), "certificate-renewal")
-            if config.reports:
-                supervisor.start(process.reporter().run(), "secrets")
-            await process.replica().run(ready)
-    finally:
-        await process.close()
+    async with served(probes, config.settings.serving):
+        while True:
+            process = _Process(config, metrics, await hubs.choose())
+            try:
+                await _work(config, process, hubs, ready)
+            finally:
+                await process.close()
+
+
+async def _work(config: AgentConfig, process: "_Process", hubs: HubAddresses, ready: Callable[[], None]) -> None:
+    """Works for one hub, until another is to be followed."""
+    async with Supervisor(f"agent of {config.cluster}") as supervisor:
+        if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
+            supervisor.start(process.renewal().run(), "certificate-renewal")
+        if config.reports:
+            supervisor.start(process.reporter().run(), "secrets")
+        working = supervisor.start(process.replica().run(ready), "work")
+        following = supervisor.start(hubs.until_another(), "hub")
+        await asyncio.wait((working, following), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
 
 
 class _Process:
@@ -64,11 +81,11 @@ class _Process:
     Leases are renewed over connections of their own: behind the writes of a large failover they would end unrenewed.
     """
 
-    def __init__(self, config: AgentConfig, metrics: Metrics) -> None:
+    def __init__(self, config: AgentConfig, metrics: Metrics, home: Connection) -> None:
         self._config = config
         self._metrics = metrics
         self._clock, self._randomness = SystemClock(), Randomness()
-        self._home = load(config.control_plane_kubeconfig, config.control_plane_context)
+        self._home = home
         self._control_plane = ReplaceableTransport(transport_of(self._home))
         self._leases = ReplaceableTransport(transport_of(self._home))
         self._way = _member(config)

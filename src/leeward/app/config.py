@@ -96,11 +96,12 @@ class AgentConfig:
     cluster: str
     control_plane_kubeconfig: Path
     control_plane_context: str
+    control_plane_servers: tuple[str, ...] = ()
     member_kubeconfig: Path | None
     member_context: str
     settings: "ComponentSettings"
     renews_certificate: bool
-    ready: Callable[[], None]
+    ready: Callable[[], None] = lambda: None
     described: ClusterDescription = ClusterDescription()
     reports: tuple[Report, ...] = ()
     """Secrets of the member that it reports to the control plane."""

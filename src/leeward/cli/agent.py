@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from kubeapi.process import serve
-from leeward.app.config import REPORTS, Report
+from leeward.api.rules.texts import endpoint_fault
+from leeward.app.config import REPORTS, AgentConfig, ClusterDescription, Report
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
@@ -29,6 +30,11 @@ def _member_name(_context: click.Context, _option: click.Parameter, name: str) -
     "kept there.",
 )
 @click.option("--karmada-context", default="", help="The context of it.  [default: its current one]")
+@list_option(
+    "--karmada-servers",
+    help="Addresses of the control plane and its copies, with commas between: the agent follows the one that took over "
+    "last.  [default: that of --karmada-kubeconfig]",
+)
 @click.option("--kubeconfig", type=FILE, help="The member's kubeconfig.  [default: the service account of this Pod]")
 @click.option("--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]")
 @click.option("--cluster-api-endpoint", default="", help="Where the member's API server is reached, for the proxy.")
@@ -50,6 +56,7 @@ def agent(
     karmada_kubeconfig: Path,
     karmada_kubeconfig_secret: str,
     karmada_context: str,
+    karmada_servers: str,
     kubeconfig: Path | None,
     kubeconfig_context: str,
     cluster_api_endpoint: str,
@@ -61,18 +68,17 @@ def agent(
 ) -> None:
     """Run the agent of a Pull member."""
     from leeward.app.agent import run_agent
-    from leeward.app.config import AgentConfig, ClusterDescription
 
     config = AgentConfig(
         cluster=cluster_name,
         control_plane_kubeconfig=karmada_kubeconfig,
         control_plane_context=karmada_context,
+        control_plane_servers=_servers(karmada_servers),
         kubeconfig_secret=karmada_kubeconfig_secret,
         member_kubeconfig=kubeconfig,
         member_context=kubeconfig_context,
         settings=settings_from(context, "agent"),
         renews_certificate=True,
-        ready=lambda: None,
         reports=_reports(report_secrets) if cluster_api_endpoint else (),
         described=ClusterDescription(
             api_endpoint=cluster_api_endpoint,
@@ -84,6 +90,15 @@ def agent(
     )
     start_log(context)
     serve(run_agent(config), f"agent of {cluster_name}")
+
+
+def _servers(text: str) -> tuple[str, ...]:
+    """Reads `--karmada-servers`. Raises: FleetError for one that is no address."""
+    servers = tuple(filter(None, (server.strip() for server in text.split(","))))
+    for server in servers:
+        if not server.startswith("https://") or endpoint_fault(server):
+            raise FleetError(f"--karmada-servers: {server!r} is no address: give https://HOST:PORT")
+    return servers
 
 
 def _reports(text: str) -> tuple[Report, ...]:

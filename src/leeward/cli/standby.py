@@ -44,7 +44,7 @@ def standby(settings: Settings, source: Path | None, command: str, interval: flo
     while True:
         try:
             copy = take_copy(layout, words, SystemClock().now())
-            say(f"copy of {copy.taken_at:%Y-%m-%d %H:%M:%S} UTC: {copy.bytes:,} bytes in {layout.standby}")
+            say(f"copy of {copy.taken_at:%Y-%m-%d %H:%M:%S} UTC in {layout.standby}")
         except FleetError as error:
             if once or layout.fleet_file.exists():
                 raise

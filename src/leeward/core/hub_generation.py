@@ -9,7 +9,7 @@ neither healthy nor gone (Holds: S1, S5). A member fences itself alone, so that 
 Hubs are told apart by their identity. A hub that never took over has generation 0, and marks no member.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kubeapi import codec
 
@@ -68,3 +68,15 @@ def problem_of_generation(own: int, met: int) -> str:
         f"another hub has taken over: the cluster obeys generation {met} of this control plane, and this one is "
         f"generation {own}; nothing is done there. Stop this one, or make it the hub again with `leeward take-over`"
     )
+
+
+def hub_to_follow(generations: Sequence[int | None], current: int | None, newest: int) -> int | None:
+    """Index of the address that an agent follows: the present one, unless another has a newer generation than it tells.
+
+    None of `generations` is an address without an answer. `newest` is the newest one ever seen: no older one counts.
+    """
+    answered = {index: each for index, each in enumerate(generations) if each is not None and each >= newest}
+    best = max(answered.values(), default=None)
+    if best is None or (current is not None and answered.get(current) == best):
+        return current
+    return next(index for index, each in answered.items() if each == best)

@@ -10,6 +10,7 @@ from leeward.core.hub_generation import (
     UnreadableGeneration,
     fences_of,
     generation_of,
+    hub_to_follow,
     problem_of_generation,
     render_fences,
 )
@@ -57,3 +58,23 @@ def test_an_older_hub_alone_is_fenced(own: int, met: int, *, is_fenced: bool) ->
     problem = problem_of_generation(own, met)
     assert bool(problem) is is_fenced
     assert not problem or f"generation {met}" in problem
+
+
+@pytest.mark.parametrize(
+    ("generations", "current", "newest", "followed"),
+    [
+        ([0, None], None, 0, 0),
+        ([None, None], None, 0, None),
+        ([1, 1], None, 0, 0),
+        ([1, 1], 1, 1, 1),
+        ([1, 2], 0, 1, 1),
+        ([None, 2], 0, 2, 1),
+        ([None, 1], 0, 2, 0),
+        ([1, None], 1, 2, 1),
+        ([None, None], 1, 2, 1),
+    ],
+)
+def test_an_agent_follows_the_newest_generation_and_never_goes_back(
+    generations: list[int | None], current: int | None, newest: int, followed: int | None
+) -> None:
+    assert hub_to_follow(generations, current, newest) == followed

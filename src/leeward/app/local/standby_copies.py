@@ -46,7 +46,6 @@ class StandbyCopy(msgspec.Struct, frozen=True, rename="camel"):
     """The newest copy; `taken_at` is when it was begun, so that it holds what was acknowledged before."""
 
     taken_at: datetime
-    bytes: int
 
 
 def newest_copy(layout: Layout) -> StandbyCopy:
@@ -73,7 +72,7 @@ def take_copy(layout: Layout, source: Path | Sequence[str], now: datetime) -> St
             _receive(source, incoming)
         with checked(incoming) as unpacked:
             load_fleet(Layout(unpacked))
-        copy = StandbyCopy(now, incoming.stat().st_size)
+        copy = StandbyCopy(now)
         newest = layout.standby / NEWEST
         if newest.exists():
             newest.replace(layout.standby / BEFORE)
