@@ -16,8 +16,13 @@ from leeward.app.migration.adopting import adopt
 from leeward.app.migration.handing_back import hand_back
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import CLUSTER_MANIFESTS
-from leeward.app.migration.left_conditions import DEPLOYMENT_MANIFESTS, clear_template_conditions, told_templates
-from leeward.app.migration.marks import clear, marked_objects
+from leeward.app.migration.left_marks import (
+    DEPLOYMENT_MANIFESTS,
+    clear,
+    clear_template_conditions,
+    marked_objects,
+    told_templates,
+)
 from leeward.client import Client
 from leeward.core.execution.deployment_conditions import is_worded_here
 from leeward.operations.bindings import list_manifests

@@ -11,9 +11,9 @@ from leeward.core.propagation.claiming import OPTION_ANNOTATIONS
 from leeward.core.propagation.matching import NO_MATCH, resource_precision, selector_priority
 from leeward.core.propagation.reach import Reach
 from leeward.lint.findings import Diagnostic
-from leeward.lint.kubernetes_kinds import kind_fault
 from leeward.lint.objects import LintObject, LintPolicy
 from leeward.lint.picture import LintPicture
+from leeward.lint.selected_kinds import kind_fault
 
 _SELECTORS = ("spec", "resourceSelectors")
 _REACH = Reach()

@@ -3,6 +3,8 @@ needed.
 
 Every write goes through here: creates and patches are read back into the cache at once, patches carry the version that
 was seen, deletions the uid, and an object that is gone already is no error.
+
+A deleted object is shown as leaving until its event comes: who counts before that would delete another one.
 """
 
 import asyncio
@@ -20,16 +22,47 @@ from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.client import Client, NotFound
 from leeward.core.interpreter.fields import mapping_at
-from leeward.members.dependents import Dependents
 from leeward.members.kinds import NODES, PODS, QUIET_KINDS, REPLICA_SETS
-from leeward.members.rules.owners import controller_of
+from leeward.members.rules.owners import controller_of, controller_uid
+from leeward.members.rules.pods import is_gone, is_leaving
 from leeward.runtime.controller import Controller
 from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
 from leeward.runtime.identity import Key, key_of, reference_of
+from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
 from leeward.runtime.informers import Informers
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.queue import WorkQueue
+
+
+class Dependents:
+    def __init__(self, informer: Informer[Manifest]) -> None:
+        self._informer = informer
+        self._index = Index(informer, controller_uid)
+        self._leaving: set[str] = set()
+        informer.on_change(self._changed)
+
+    def of(self, owner: ReadOnlyManifest) -> list[Manifest]:
+        """Objects that `owner` controls, by name."""
+        found = [self._as_it_will_be(obj) for obj in self._index.get(owner["metadata"]["uid"])]
+        return sorted(found, key=lambda obj: obj["metadata"]["name"])
+
+    def expect_leaving(self, deleted: ReadOnlyManifest) -> None:
+        key, uid = key_of(deleted), deleted["metadata"]["uid"]
+        cached = self._informer.get(key.name, key.namespace)
+        if cached is not None and cached["metadata"]["uid"] == uid and not is_leaving(cached):
+            self._leaving.add(uid)
+
+    def _as_it_will_be(self, obj: Manifest) -> Manifest:
+        metadata = obj["metadata"]
+        if metadata["uid"] not in self._leaving:
+            return obj
+        return {**obj, "metadata": {**metadata, "deletionTimestamp": metadata["creationTimestamp"]}}
+
+    def _changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        if old is not None and (new is None or is_gone(old, new) or is_leaving(new)):
+            self._leaving.discard(old["metadata"]["uid"])
+
 
 MAX_WRITES = 100
 SETTLING = timedelta(milliseconds=50)

@@ -13,10 +13,9 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.core import Node
 from leeward.client import AlreadyExists, Forbidden, Invalid
-from leeward.members.dependents import Dependents
 from leeward.members.kinds import CLAIMS, CRON_JOBS, DAEMON_SETS, JOBS, PODS, STATEFUL_SETS
-from leeward.members.platform import Platform, together
-from leeward.members.pod_creation import create_pods
+from leeward.members.platform import Dependents, Platform, together
+from leeward.members.pod_sources import create_pods
 from leeward.members.rules.claim_templates import render_claims, surplus_claims
 from leeward.members.rules.cron_job import cron_job_status, decide_cron, render_job
 from leeward.members.rules.daemon_set import daemon_set_status, eligible_nodes, render_daemon_pod

@@ -4,14 +4,42 @@ A Pod that lacks something waits here until an object of its namespace comes or 
 while; here it is at once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from leeward.members.kinds import CLAIMS, CONFIG_MAPS, SECRETS
-from leeward.members.platform import Platform
+from kubeapi.resource import Resource
+from leeward.client import Forbidden, Invalid
+from leeward.members.kinds import CLAIMS, CONFIG_MAPS, PODS, SECRETS, STATEFUL_SETS
+from leeward.members.platform import Platform, together
 from leeward.members.rules.references import Lookup, Source, sources_of
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
+
+FAILED_CREATE = "FailedCreate"
+
+
+async def create_pods(
+    platform: Platform, resource: Resource[Manifest], owner: Manifest, pods: Iterable[Manifest]
+) -> None:
+    """Returns when all have been asked for. Raises: the error of the first that failed."""
+    await together(*(_create(platform, resource, owner, pod) for pod in pods))
+
+
+async def _create(platform: Platform, resource: Resource[Manifest], owner: Manifest, pod: Manifest) -> None:
+    try:
+        await platform.create(PODS, pod)
+    except (Forbidden, Invalid) as error:
+        component = f"{resource.kind.lower()}-controller"
+        platform.warn(component, resource, owner, FAILED_CREATE, _told(resource, owner, pod, str(error)))
+        raise
+
+
+def _told(resource: Resource[Manifest], owner: Manifest, pod: Manifest, error: str) -> str:
+    if resource is not STATEFUL_SETS:
+        return f"Error creating: {error}"
+    name, owner_name = pod["metadata"]["name"], owner["metadata"]["name"]
+    return f"create Pod {name} in StatefulSet {owner_name} failed error: {error}"
+
 
 _RESOURCES = {Source.CONFIG_MAP: CONFIG_MAPS, Source.SECRET: SECRETS, Source.CLAIM: CLAIMS}
 

@@ -12,7 +12,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
 from leeward.api.names import KUBE_SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import Client, Conflict, WorldError
+from leeward.client import Client, WorldError
 from leeward.core.hub_generation import HUB_GENERATION_ANNOTATION, UnreadableGeneration, fences_of, generation_of
 from leeward.operations.errors import OperationFailed
 from leeward.runtime.hub_fence import HubFence
@@ -23,7 +23,6 @@ Reach = Callable[[Cluster], Awaitable[Client]]
 MEMBER_SECONDS = 10.0
 """Time for each question to a member."""
 AT_ONCE = 20
-ATTEMPTS = 5
 
 
 class TakenOver(NamedTuple):
@@ -56,7 +55,11 @@ async def raise_generation(control_plane: Client, reach: Reach, *, force: bool) 
             f"members obey generation {newest} of this control plane, and this store is of generation {own}: what was "
             "changed at the other hub since is not in it. Take a copy from there (`leeward standby`), or give --force"
         )
-    return await _raised(control_plane, newest)
+    generation = max(own, newest) + 1
+    patch = {"metadata": {"annotations": {HUB_GENERATION_ANNOTATION: str(generation)}}}
+    version = namespace.metadata.resource_version
+    await control_plane.patch(NAMESPACES, KUBE_SYSTEM_NAMESPACE, patch, resource_version=version)
+    return generation
 
 
 async def fence_members(control_plane: Client, reach: Reach) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -103,23 +106,6 @@ async def _fence(cluster: Cluster, reach: Reach, fence: HubFence) -> int:
         return 0
     finally:
         await client.close()
-
-
-async def _raised(control_plane: Client, met: int) -> int:
-    """The generation of this hub, raised above its own and above `met`. Raises: WorldError."""
-    for attempt in range(ATTEMPTS):
-        namespace = await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
-        generation = max(_generation(namespace), met) + 1
-        patch = {"metadata": {"annotations": {HUB_GENERATION_ANNOTATION: str(generation)}}}
-        version = namespace.metadata.resource_version
-        try:
-            await control_plane.patch(NAMESPACES, KUBE_SYSTEM_NAMESPACE, patch, resource_version=version)
-        except Conflict:
-            if attempt == ATTEMPTS - 1:
-                raise
-        else:
-            return generation
-    raise AssertionError("every attempt returns or raises")
 
 
 def _generation(namespace: Namespace) -> int:

@@ -24,8 +24,8 @@ from leeward.client import Client
 from leeward.core.amounts import Amounts, greatest
 from leeward.core.quota.enforcement import EXCEEDED, grows, refusal_of_growth
 from leeward.core.quota.usage import usage_before, usage_of
-from leeward.webhook.questions import Untold, ask, refusal_for_now
 from leeward.webhook.reviews import refusal
+from leeward.webhook.store_rules import Untold, ask, refusal_for_now
 
 T = TypeVar("T")
 

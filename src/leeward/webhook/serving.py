@@ -32,10 +32,10 @@ from leeward.webhook.certificate_secret import CertificateSecret
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at
 from leeward.webhook.conditions import CONDITIONS
 from leeward.webhook.configurations import CERTIFICATE_SECRET, Endpoint, configurations
-from leeward.webhook.questions import PATIENCE
 from leeward.webhook.quotas import QuotaJudge
 from leeward.webhook.reviews import Answer, BadReview, answer_review, judge, mutate
 from leeward.webhook.store_rules import (
+    PATIENCE,
     judge_credentials,
     judge_customization,
     judge_joining,

@@ -9,13 +9,12 @@ from kubeapi.meta import Manifest
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
 from leeward.app.local import registration
 from leeward.app.local.api import AdminClient, NoAnswer, Refused
-from leeward.app.local.credentials import issue_credentials
+from leeward.app.local.credentials import issue_credentials, read_token
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import Layout
 from leeward.app.local.ports import pick_port
 from leeward.app.local.registration import join_push_member, leave, wait_ready_clusters
-from leeward.app.local.tokens import read_token
 from tests.json_server import JsonServer, serve_json
 
 MEMBER = Member("member1", "push", 20_001)

@@ -3,7 +3,7 @@
 import pytest
 
 from kubeserver.builtin_kinds import BUILT_IN
-from leeward.lint.kubernetes_kinds import KUBERNETES_KINDS, kind_fault
+from leeward.lint.selected_kinds import KUBERNETES_KINDS, kind_fault
 
 
 def test_the_kinds_are_those_of_the_api_server() -> None:

@@ -8,8 +8,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client
-from leeward.webhook.questions import SECONDS
-from leeward.webhook.store_rules import judge_customization
+from leeward.webhook.store_rules import SECONDS, judge_customization
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
 from tests.verdicts import assert_judged, assert_not_told

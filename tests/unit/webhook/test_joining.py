@@ -11,8 +11,7 @@ from kubeserver.handlers.initializing import InitializingStorage
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client
-from leeward.webhook.questions import PATIENCE, SECONDS
-from leeward.webhook.store_rules import judge_joining
+from leeward.webhook.store_rules import PATIENCE, SECONDS, judge_joining
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
 from tests.verdicts import assert_judged, assert_not_told

@@ -8,8 +8,8 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client
-from leeward.webhook.questions import SECONDS
 from leeward.webhook.quotas import ADMITTED_SECONDS, QuotaJudge
+from leeward.webhook.store_rules import SECONDS
 from tests.kubeserver.api_world import ApiWorld, api_world
 from tests.transports import Deaf
 

@@ -13,9 +13,8 @@ from kubeapi.meta import Manifest
 from leeward.api.defaulting import DefaultingSettings
 from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, AGENT_USER_PREFIX, CLUSTER_NAMESPACE
 from leeward.client import Client
-from leeward.webhook.questions import SECONDS
 from leeward.webhook.reviews import mutate
-from leeward.webhook.store_rules import judge_registering
+from leeward.webhook.store_rules import SECONDS, judge_registering
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
 from tests.verdicts import assert_judged, assert_not_told

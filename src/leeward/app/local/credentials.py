@@ -5,6 +5,7 @@ The administrator is in `system:masters` everywhere. A member has one token, whi
 (Pull) shows it; the member lets it do everything by a ClusterRole of its own. Another token may only impersonate: with
 it the control plane passes on requests of users through the cluster proxy. An agent has a client certificate for the
 control plane under Karmada's name for it, which may touch only the objects of its cluster.
+Token files have the form of kube-apiserver's `--token-auth-file`, with one token in each.
 """
 
 import base64
@@ -22,7 +23,24 @@ from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import ADMIN, AUTHORITY, CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout, agent_of
-from leeward.app.local.tokens import ensure_token, read_token
+
+
+def ensure_token(path: Path, user: str, group: str, randomness: Randomness) -> None:
+    """Makes the file when it is not there."""
+    if not path.exists():
+        write_file(path, f'{randomness.token()},{user},{randomness.uid()},"{group}"\n')
+
+
+def read_token(path: Path) -> str:
+    """The token in the file. Raises: FleetError."""
+    try:
+        token = path.read_text().partition(",")[0].strip()
+    except OSError as error:
+        raise FleetError(f"the token file {path} cannot be read ({error.strerror}): run `leeward up` again") from error
+    if not token:
+        raise FleetError(f"the token file {path} is empty: delete it, and `leeward up` makes it anew")
+    return token
+
 
 ADMIN_GROUP = "system:masters"
 

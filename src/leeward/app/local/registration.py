@@ -18,10 +18,10 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS, WORKS
 from leeward.app.config import SPEAKER_ACCESS
 from leeward.app.local.api import AdminClient, Refused
+from leeward.app.local.credentials import read_token
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Member
 from leeward.app.local.layout import Layout
-from leeward.app.local.tokens import read_token
 from leeward.app.local.waiting import wait_until
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 

@@ -28,8 +28,14 @@ from leeward.app.migration.cluster_storage import current, delete_cluster, relea
 from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS
-from leeward.app.migration.left_conditions import DEPLOYMENT_MANIFESTS, clear_template_conditions, told_templates
-from leeward.app.migration.marks import clear, clear_one, marked_objects
+from leeward.app.migration.left_marks import (
+    DEPLOYMENT_MANIFESTS,
+    clear,
+    clear_one,
+    clear_template_conditions,
+    marked_objects,
+    told_templates,
+)
 from leeward.app.migration.record import (
     ClusterRecord,
     KeptObject,

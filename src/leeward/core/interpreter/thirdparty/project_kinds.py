@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from leeward.core.interpreter.rules import Rules
 from leeward.core.interpreter.thirdparty.argo import WORKFLOW
-from leeward.core.interpreter.thirdparty.dns import DNS_ENDPOINT, GSLB
 from leeward.core.interpreter.thirdparty.flink import FLINK_DEPLOYMENT
 from leeward.core.interpreter.thirdparty.flux import (
     BUCKET,
@@ -15,7 +14,6 @@ from leeward.core.interpreter.thirdparty.flux import (
     KUSTOMIZATION,
     OCI_REPOSITORY,
 )
-from leeward.core.interpreter.thirdparty.gateway_api import GATEWAY, GATEWAY_CLASS, ROUTE
 from leeward.core.interpreter.thirdparty.kruise import (
     ADVANCED_CRON_JOB,
     BROADCAST_JOB,
@@ -27,9 +25,18 @@ from leeward.core.interpreter.thirdparty.kruise import (
 )
 from leeward.core.interpreter.thirdparty.kubeflow import MPI_JOB, NOTEBOOK, PYTORCH_JOB, TF_JOB
 from leeward.core.interpreter.thirdparty.kyverno import CLUSTER_POLICY, POLICY
-from leeward.core.interpreter.thirdparty.multicluster import KARMADAS_IMPORT, SERVICE_EXPORT, SERVICE_IMPORT
 from leeward.core.interpreter.thirdparty.ray import RAY_CLUSTER, RAY_JOB, RAY_SERVICE
 from leeward.core.interpreter.thirdparty.spark import SPARK_APPLICATION
+from leeward.core.interpreter.thirdparty.traffic_kinds import (
+    DNS_ENDPOINT,
+    GATEWAY,
+    GATEWAY_CLASS,
+    GSLB,
+    KARMADAS_IMPORT,
+    ROUTE,
+    SERVICE_EXPORT,
+    SERVICE_IMPORT,
+)
 from leeward.core.interpreter.thirdparty.volcano import VOLCANO_JOB
 
 PROJECT_KINDS: Mapping[tuple[str, str], Rules] = {

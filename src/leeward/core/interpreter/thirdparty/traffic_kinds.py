@@ -1,4 +1,5 @@
-"""Gateway API: Gateways and their routes, judged and added up by parent.
+"""Kinds that lead to applications: Gateway API, names (DNSEndpoint of external-dns, Gslb of k8gb), and multi-cluster
+Services.
 
     Gateway    healthy where Accepted and Programmed are true; its addresses are those that the copies have
     a route    healthy where each parent that it names has accepted it and has resolved its references
@@ -7,15 +8,27 @@
 Controllers of a member tell the generation of the member's object. It is reflected as that of the template which the
 object was made from: readers such as external-dns compare it with the generation of the template. Karmada knows none
 of these kinds, and takes each for healthy.
-"""
 
-from collections.abc import Mapping, Sequence
+    DNSEndpoint   healthy once external-dns has seen its present generation
+    Gslb          healthy while k8gb finds a healthy Service behind each host in its cluster
+
+k8gb runs in each member, where it looks at the Services behind a host, and agrees with the k8gb of the others on the
+records. The template so tells a host Healthy that any cluster serves, with the records of all of them.
+
+An export is healthy by its condition Ready, else by Valid. An import serves nothing by itself: it is healthy unless
+its condition Ready says otherwise. A conflict is told in the status, and is no fault of one cluster. Karmada has
+these kinds for a data plane of its own, takes each for healthy, and adds up no status."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at
+from leeward.core.interpreter.dependencies import ingress_dependencies, service_import_dependencies
+from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, take, text_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 from leeward.core.interpreter.thirdparty.merged_conditions import Told, one_of_each_type, reports
 from leeward.core.interpreter.thirdparty.reflection import template_generation
@@ -149,3 +162,100 @@ def _grouped(told: Sequence[Told], *fields: str) -> list[list[Told]]:
 GATEWAY = Rules(reflect=_reflect, is_healthy=_is_gateway_healthy, aggregate=_aggregate_gateway)
 GATEWAY_CLASS = Rules(reflect=_reflect, is_healthy=_is_class_healthy, aggregate=_aggregate_class)
 ROUTE = Rules(reflect=_reflect, is_healthy=_is_route_healthy, aggregate=_aggregate_route)
+
+
+_HEALTHY = "Healthy"
+
+
+def _is_endpoint_healthy(manifest: ReadOnlyManifest) -> bool:
+    seen = int_at(manifest, "status", "observedGeneration")
+    if not seen:
+        raise InterpretationError("external-dns has not looked at it yet")
+    return seen >= int_at(manifest, "metadata", "generation")
+
+
+def _is_gslb_healthy(manifest: ReadOnlyManifest) -> bool:
+    hosts = mapping_at(manifest, "status", "serviceHealth")
+    if not hosts:
+        raise InterpretationError("k8gb has not told yet whether its hosts are healthy")
+    return all(health == _HEALTHY for health in hosts.values())
+
+
+def _aggregate_gslb(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    """Hosts with the best health and all records that any cluster tells. A cluster that is not seen tells no health."""
+    health, records = dict[str, str](), dict[str, set[str]]()
+    told = reports(items)
+    for each in sorted(told, key=lambda each: each.is_known, reverse=True):
+        for host in mapping_at(each.report, "serviceHealth"):
+            said = text_at(each.report, "serviceHealth", host) if each.is_known else "NotFound"
+            health[host] = said if said == _HEALTHY else health.get(host, said)
+        for host in mapping_at(each.report, "healthyRecords") if each.is_known else ():
+            records.setdefault(host, set()).update(map(str, list_at(each.report, "healthyRecords", host)))
+    return {
+        "serviceHealth": health,
+        "healthyRecords": {host: sorted(found) for host, found in records.items()},
+        "geoTag": ",".join(sorted({text_at(each.report, "geoTag") for each in told} - {""})),
+        "hosts": ", ".join(sorted(health)),
+    }
+
+
+def _gslb_dependencies(manifest: ReadOnlyManifest) -> Collection[DependentObjectReference]:
+    """Objects that its embedded Ingress names."""
+    return ingress_dependencies(
+        {"metadata": mapping_at(manifest, "metadata"), "spec": mapping_at(manifest, "spec", "ingress")}
+    )
+
+
+DNS_ENDPOINT = Rules(is_healthy=_is_endpoint_healthy)
+GSLB = Rules(is_healthy=_is_gslb_healthy, aggregate=_aggregate_gslb, dependencies=_gslb_dependencies)
+
+
+def _is_export_healthy(manifest: ReadOnlyManifest) -> bool:
+    return _is_well(_condition(manifest, "Ready") or _condition(manifest, "Valid"))
+
+
+def _is_import_healthy(manifest: ReadOnlyManifest) -> bool:
+    ready = _condition(manifest, "Ready")
+    return not ready or _is_well(ready)
+
+
+def _condition(manifest: ReadOnlyManifest, type_: str) -> str:
+    """Status of a condition; empty where there is none."""
+    conditions = mappings_at(manifest, "status", "conditions")
+    return next((text_at(each, "status") for each in conditions if text_at(each, "type") == type_), "")
+
+
+def _is_well(status: str) -> bool:
+    if status not in ("True", "False"):
+        raise InterpretationError("nobody has told yet whether it is ready")
+    return status == "True"
+
+
+def _aggregate_export(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    conditions = one_of_each_type(reports(items))
+    return {"conditions": conditions} if conditions else {}
+
+
+def _aggregate_import(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    """Exporting clusters that any member knows."""
+    told = reports(items, "clusters")
+    exporting: Mapping[str, Manifest] = {text_at(each.report, "cluster"): dict(each.report) for each in told}
+    slices = {text_at(each.report, "endpointSliceObjects") for each in reports(items)} - {""}
+    parts = {
+        **_aggregate_export(template, items),
+        "clusters": [exporting[name] for name in sorted(exporting)],
+        "endpointSliceObjects": "Present" if "Present" in slices else next(iter(slices), ""),
+    }
+    return {name: value for name, value in parts.items() if value}
+
+
+def _retain_import(desired: Manifest, observed: ReadOnlyManifest) -> None:
+    """Retains the address that the member's data plane gives, where the template names none."""
+    if not list_at(desired, "spec", "ips"):
+        take(desired, observed, "spec", "ips")
+
+
+SERVICE_EXPORT = Rules(is_healthy=_is_export_healthy, aggregate=_aggregate_export)
+SERVICE_IMPORT = Rules(is_healthy=_is_import_healthy, aggregate=_aggregate_import, retain=_retain_import)
+KARMADAS_IMPORT = replace(SERVICE_IMPORT, dependencies=service_import_dependencies)
+"""Import of the version that Karmada has, too: the Service that stands for it comes along."""
