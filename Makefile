@@ -128,11 +128,11 @@ bench: setup  ## measure; every figure stands beside another of the same run
 	@$(BIN)/python -m bench
 
 chart: setup  ## write the parts of deploy/leeward that follow from the code, and what Helm renders of it
-	@$(BIN)/python -m leeward.app.install.chart deploy/leeward
+	@$(BIN)/python -m tests.chart_files deploy/leeward
 	@$(BIN)/python -m tests.rendered_chart
 
 man: setup  ## write the manual pages of all verbs into build/man1, for who packages Leeward
-	@$(BIN)/python -m leeward.cli.man_pages build/man1
+	@$(BIN)/python -m tests.manual_pages build/man1
 
 lock: setup  ## write requirements.lock, and what the image installs, anew from pyproject.toml
 	@$(COMPILE) $(OURS) --group dev -o requirements.lock

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from kubeapi.codec import parse_yaml
 from leeward import __version__
-from leeward.app.install.chart import chart_files
 from leeward.cli.program import program
+from tests.chart_files import chart_files
 from tests.rendered_chart import BASE, CHART, PRODUCTION, ROOT, WHOLE, by_name, components, rendered, values
 
 COMPONENTS = ["controller-manager", "scheduler", "webhook", "cluster-proxy", "dashboard", "descheduler", "agent"]

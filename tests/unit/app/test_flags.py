@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from leeward.app.flags.document import render
 from leeward.app.flags.left_out import LEFT_OUT
 from leeward.app.flags.parsing import Address, parse_address, parse_duration
 from leeward.app.flags.settings import ComponentSettings, defaults_of, settings_of
 from leeward.app.flags.table import BY_NAME, COMPONENTS, FLAGS, FlagProblem, flags_of
 from leeward.manager.timing import Timing
+from tests.flags_page import render
 
 ROOT = Path(__file__).parents[3]
 

@@ -19,7 +19,6 @@ from leeward.api.names import AGENT_GROUP, SYSTEM_NAMESPACE
 from leeward.api.resource import SECRETS
 from leeward.app.bootstrap_tokens import NAMESPACE, PREFIX, create_token, delete_token, list_tokens
 from leeward.app.cluster_info import hashes_of
-from leeward.app.install.chart import NAMESPACES
 from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate, renew_at, subject_of_agent, write_kubeconfig
 from leeward.app.renewal import CertificateRenewal, KubeconfigSecret
@@ -28,6 +27,7 @@ from leeward.client.connection import Connection
 from leeward.client.kubeconfig import load
 from leeward.manager.agents import AGENT_ACCESS, approve_agents
 from tests.certificates import Authority, client_authority
+from tests.chart_files import NAMESPACES
 from tests.kubeserver.api_world import ApiWorld, tell
 
 AGENT = User("system:karmada:agent:member1", (AGENT_GROUP, "system:authenticated"))

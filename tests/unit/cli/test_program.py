@@ -12,10 +12,10 @@ import pytest
 from leeward import __version__
 from leeward.app.build import Build
 from leeward.cli.examples import EXAMPLES
-from leeward.cli.man_pages import main as write_pages
-from leeward.cli.man_pages import man_pages
 from leeward.cli.program import ASK, COMPONENTS, INSTALL, LOCAL, OPERATE, OTHER, VERBS, program
 from leeward.cli.settings import Settings
+from tests.manual_pages import main as write_pages
+from tests.manual_pages import man_pages
 from tests.verbs import Verb, call_verb
 
 Run = Verb

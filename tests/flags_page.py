@@ -1,4 +1,4 @@
-"""`docs/flags.md`, rendered from the table: python -m leeward.app.flags.document > docs/flags.md"""
+"""`docs/flags.md`, rendered from the table: python -m tests.flags_page > docs/flags.md"""
 
 from collections.abc import Iterator
 

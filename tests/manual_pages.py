@@ -1,4 +1,4 @@
-"""Manual pages of the program and of each verb: python -m leeward.cli.man_pages DIRECTORY
+"""Manual pages of the program and of each verb: python -m tests.manual_pages DIRECTORY
 
 Whoever packages Leeward puts them into share/man/man1. They have the content of `--help`, in the order of man-pages(7).
 """

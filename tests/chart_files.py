@@ -1,4 +1,4 @@
-"""Writes the parts of the Helm chart that follow from the code: python -m leeward.app.install.chart deploy/leeward
+"""Writes the parts of the Helm chart that follow from the code: python -m tests.chart_files deploy/leeward
 
     crds/definitions.yaml     the CustomResourceDefinitions
     templates/rights.yaml     the namespace of the members' secrets, accounts, roles and bindings
