@@ -12,7 +12,8 @@ from aiohttp.test_utils import make_mocked_request
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from kubeserver.handler import Response, StreamResponse
+from kubeapi.transport import Response
+from kubeserver.handler import StreamResponse
 from leeward.client import Client, Request
 from leeward.dashboard import asked_as_user
 from leeward.dashboard.asked_as_user import HIDDEN, LABELS_SECONDS, MOST_LETTERS, AskedAsUser, without_secrets

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import msgspec
 
-from kubeserver.handler import Response, StreamResponse
+from kubeapi.transport import Response
+from kubeserver.handler import StreamResponse
 from leeward.answers.decisions import expected_of, explained, fleet_of, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState, decode_state, encode_state
 from leeward.answers.imagined import ImaginedChange

@@ -6,7 +6,8 @@ from typing import Any
 from kubeapi.codec import decode_any
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from kubeserver.handler import Response, StreamResponse
+from kubeapi.transport import Response
+from kubeserver.handler import StreamResponse
 from leeward.api.names import (
     DEPENDENCIES_ANNOTATION,
     DEPENDENCIES_DISTRIBUTOR_FINALIZER,

@@ -7,8 +7,9 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
+from kubeapi.transport import Response
 from kubeserver.errors import status_response
-from kubeserver.handler import Response, StreamResponse
+from kubeserver.handler import StreamResponse
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.client import Request
 from leeward.manager.gates import switch_gates

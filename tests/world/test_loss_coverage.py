@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from kubeserver.handler import Response, StreamResponse
+from kubeapi.transport import Response
+from kubeserver.handler import StreamResponse
 from leeward.answers.cluster_explanation import explain_cluster
 from leeward.answers.resilience import coverage_of, losses_by, survey
 from leeward.api.meta import Condition, find_condition

@@ -7,7 +7,8 @@ import pytest
 
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
-from kubeserver.handler import Response, StreamResponse
+from kubeapi.transport import Response
+from kubeserver.handler import StreamResponse
 from leeward.answers.reading import read_fleet, read_outages
 from leeward.answers.timeline import OutageFilter, timeline
 from leeward.api.outage import ClusterOutage, MoveState, OutagePhase, OutageSpec, OutageStatus, StepKind

@@ -12,7 +12,8 @@ import pytest
 from kubeapi.codec import decode
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
-from kubeserver.handler import Response, StreamResponse
+from kubeapi.transport import Response
+from kubeserver.handler import StreamResponse
 from leeward.api.names import HEARTBEAT_NAME
 from leeward.api.resource import PRIORITY_CLASSES
 from leeward.client import Request

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kubeserver.handler import Response, StreamResponse, User
+from kubeapi.transport import Response
+from kubeserver.handler import StreamResponse, User
 from leeward.api.resource import WORKS
 from leeward.client import Request
 from leeward.manager.standby import LONGEST_STALL_SECONDS

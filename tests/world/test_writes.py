@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
-from kubeserver.handler import Response, StreamResponse
+from kubeapi.transport import Response
+from kubeserver.handler import StreamResponse
 from leeward.api.core import Event
 from leeward.api.names import execution_space, work_name
 from leeward.api.resource import EVENTS, NAMESPACES

@@ -13,7 +13,8 @@ from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeapi.untrusted import mapping_in
-from kubeserver.kinds.metadata import annotation_problems, label_problems
+from kubeserver.kinds.label_selectors import label_problems
+from kubeserver.kinds.metadata import annotation_problems
 
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
 _IDENTITY = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
