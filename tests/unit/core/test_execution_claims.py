@@ -96,7 +96,7 @@ def test_what_is_refused_is_said_and_taken_back() -> None:
 
 
 def test_a_refusal_is_short_whatever_was_written() -> None:
-    refusal = out_of_reach([Problem.invalid("spec.resource.name", "x" * 5_000, "is long")])
+    refusal = out_of_reach([Problem.invalid("spec.resource.name", "x" * 5_000, "is long" * 200)])
     assert len(refusal.message) == MAX_MESSAGE_CHARACTERS
     assert refusal.message.startswith("spec.resource.name: Invalid value")
     assert refusal.reason == "TemplateOutOfReach"
