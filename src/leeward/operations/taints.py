@@ -3,6 +3,7 @@
 Karmada: pkg/karmadactl/cordon, pkg/karmadactl/taint; same taints, and the drain is ours.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from kubeapi.codec import to_wire
@@ -14,7 +15,8 @@ from leeward.api.resource import CLUSTERS
 from leeward.client import Client, Conflict, NotFound
 from leeward.operations.errors import OperationFailed
 
-ATTEMPTS = 5
+ATTEMPTS, PAUSE_SECONDS = 6, 0.05
+"""Writes of one change, and the first pause between them, which doubles: a busy control plane writes Clusters, too."""
 
 CORDON = Taint(UNSCHEDULABLE_TAINT, "NoSchedule")
 DRAIN = Taint(DRAIN_TAINT, "NoExecute")
@@ -30,7 +32,9 @@ async def change_taints(
 
     Both are one write. An annotation that is None goes. Raises: OperationFailed, WorldError.
     """
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            await asyncio.sleep(PAUSE_SECONDS * 2**attempt)
         found = await find_cluster(client, cluster)
         before, present = found.spec.taints, found.metadata.annotations
         after = tuple(change(before))

@@ -10,6 +10,7 @@ from leeward.app.local.fleet import save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.cli import drain as drain_module
 from leeward.cli.program import main
+from leeward.operations import taints as taints_module
 from tests.json_server import JsonServer, serve_json
 from tests.verbs import Verb, call_verb, fleet_of_one, issued, pretend_to_run
 
@@ -122,6 +123,7 @@ def test_a_cluster_that_others_change_all_the_time_is_left_alone(
         return (409, modified) if method == "PATCH" else answer(method, path, body)
 
     monkeypatch.setattr(server, "answer", refuse)
+    monkeypatch.setattr(taints_module, "PAUSE_SECONDS", 0.0)
     code, _, err = run("cordon", "member1")
     assert code == 1
     assert "is being changed by others all the time: try again" in err
