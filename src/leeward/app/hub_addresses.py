@@ -1,7 +1,7 @@
 """Addresses at which an agent finds the hub: of several copies of a control plane, the one that took over last.
 
 All are asked for their generation now and then. The agent never goes back to an older one, and leaves a hub that is
-silent only for another of the newest generation. The credential is the same everywhere: copies have one authority.
+silent for a newer generation alone. The credential is the same everywhere: copies have one authority.
 """
 
 import asyncio
@@ -18,8 +18,6 @@ from leeward.core.hub_generation import UnreadableGeneration, generation_of, hub
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS, ANSWER_SECONDS = 10.0, 5.0
-MOST_SILENT = 3
-"""Looks without an answer before another address of the same generation is taken."""
 
 
 class HubAddresses:
@@ -30,7 +28,6 @@ class HubAddresses:
         self._servers = tuple(dict.fromkeys((load().server, *servers)))
         self._current: int | None = None
         self._newest = 0
-        self._silent = 0
 
     async def choose(self) -> Connection:
         """The connection to the hub. With several addresses, waits until one answers."""
@@ -52,10 +49,6 @@ class HubAddresses:
     async def _look(self) -> bool:
         """Returns whether it is known where the hub is."""
         found = list(await asyncio.gather(*map(self._generation, range(len(self._servers)))))
-        if self._current is not None:
-            self._silent = self._silent + 1 if found[self._current] is None else 0
-            if 0 < self._silent < MOST_SILENT:
-                found[self._current] = self._newest
         self._current = hub_to_follow(found, self._current, self._newest)
         self._newest = max((self._newest, *(each for each in found if each is not None)))
         return self._current is not None

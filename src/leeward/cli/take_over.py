@@ -105,4 +105,4 @@ def say_members(fenced: Sequence[str], away: Mapping[str, str]) -> None:
     if fenced:
         say(f"members that refuse older hubs: {', '.join(map(printable, fenced))}")
     for name, why in away.items():
-        say(printable(f"{name} could not be told, and is before anything is written there: {why}"))
+        say(printable(f"{name} does not refuse older hubs yet: {why}"))

@@ -71,12 +71,13 @@ def problem_of_generation(own: int, met: int) -> str:
 
 
 def hub_to_follow(generations: Sequence[int | None], current: int | None, newest: int) -> int | None:
-    """Index of the address that an agent follows: the present one, unless another has a newer generation than it tells.
+    """Index of the address that an agent follows: the first one listed of the newest generation.
 
-    None of `generations` is an address without an answer. `newest` is the newest one ever seen: no older one counts.
+    None of `generations` is an address without an answer. `newest` is the newest one ever seen: no older one counts. A
+    hub that is silent is left for a newer generation alone: a copy of its own generation has not taken over.
     """
     answered = {index: each for index, each in enumerate(generations) if each is not None and each >= newest}
     best = max(answered.values(), default=None)
-    if best is None or (current is not None and answered.get(current) == best):
+    if best is None or (current is not None and best == newest and current not in answered):
         return current
     return next(index for index, each in answered.items() if each == best)

@@ -23,6 +23,8 @@ Reach = Callable[[Cluster], Awaitable[Client]]
 MEMBER_SECONDS = 10.0
 """Time for each question to a member."""
 AT_ONCE = 20
+MOST_AHEAD = 1_000_000
+"""Generations by which a member may be ahead of a hub. One that says more is not believed: it would harm the others."""
 
 
 class TakenOver(NamedTuple):
@@ -48,12 +50,16 @@ async def raise_generation(control_plane: Client, reach: Reach, *, force: bool) 
     """
     namespace = await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
     clusters = (await control_plane.list(CLUSTERS)).items
-    met, _ = await _asked(clusters, lambda cluster: _met(cluster, reach, identity_of(namespace)))
+    own = _generation(namespace)
+    told, _ = await _asked(clusters, lambda cluster: _met(cluster, reach, identity_of(namespace)))
+    met = {name: generation for name, generation in told.items() if generation <= own + MOST_AHEAD}
     newest = max(met.values(), default=0)
-    if newest > (own := _generation(namespace)) and not force:
+    if newest > own and not force:
+        ahead = ", ".join(sorted(name for name, generation in met.items() if generation > own))
         raise OperationFailed(
-            f"members obey generation {newest} of this control plane, and this store is of generation {own}: what was "
-            "changed at the other hub since is not in it. Take a copy from there (`leeward standby`), or give --force"
+            f"members obey generation {newest} of this control plane ({ahead}), and this store is of generation {own}: "
+            "what was changed at the other hub since is not in it. Take a copy from there (`leeward standby`), or give "
+            "--force"
         )
     generation = max(own, newest) + 1
     patch = {"metadata": {"annotations": {HUB_GENERATION_ANNOTATION: str(generation)}}}
@@ -64,9 +70,9 @@ async def raise_generation(control_plane: Client, reach: Reach, *, force: bool) 
 
 async def fence_members(control_plane: Client, reach: Reach) -> tuple[tuple[str, ...], dict[str, str]]:
     """Members that are told of this hub's generation, and the reason for each that could not be. Raises: WorldError."""
-    fence = HubFence(ServerIdentity(control_plane))
+    server = ServerIdentity(control_plane)
     clusters = (await control_plane.list(CLUSTERS)).items
-    fenced, away = await _asked(clusters, lambda cluster: _fence(cluster, reach, fence))
+    fenced, away = await _asked(clusters, lambda cluster: _fence(cluster, reach, server))
     return tuple(sorted(fenced)), away
 
 
@@ -82,7 +88,7 @@ async def _asked(
                 answers[cluster.name] = await ask(cluster)
         except TimeoutError:
             away[cluster.name] = f"no answer within {MEMBER_SECONDS:g} s"
-        except (WorldError, ValueError) as error:
+        except (WorldError, OperationFailed, ValueError) as error:
             away[cluster.name] = str(error)
 
     await asyncio.gather(*map(one, clusters))
@@ -98,11 +104,14 @@ async def _met(cluster: Cluster, reach: Reach, hub: str) -> int:
         await client.close()
 
 
-async def _fence(cluster: Cluster, reach: Reach, fence: HubFence) -> int:
-    """Tells the member of this generation. Raises: WorldError."""
+async def _fence(cluster: Cluster, reach: Reach, server: ServerIdentity) -> int:
+    """Tells the member of this generation. Raises: WorldError, OperationFailed."""
+    fence = HubFence(server)
     client = (await reach(cluster)).behind(lambda inner: IdentifiedTransport(inner, anyone, fence))
     try:
         await client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
+        if fence.refused:
+            raise OperationFailed(fence.refused)
         return 0
     finally:
         await client.close()

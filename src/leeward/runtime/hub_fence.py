@@ -29,7 +29,14 @@ from leeward.runtime.server_identity import ServerIdentity
 log = logging.getLogger(__name__)
 
 OWN_SECONDS = 2.0
-"""Time for a look at the own generation, when it is known from before."""
+"""Time for a look at the own generation, where a member has met a newer one than is known of it."""
+_MAY_NOT = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+"""Answers of a member that takes no mark, from this credential or by a rule: it works on, unfenced."""
 WRITE_SECONDS = 10.0
 ATTEMPTS = 3
 PATH = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
@@ -68,11 +75,14 @@ def namespace_in(response: Response) -> FoundNamespace | None:
 
 
 class HubFence:
-    """`server` is the control plane that acts. Where its identity may not be read, nothing is told apart."""
+    """`server` is the control plane that acts. Where its identity may not be read, nothing is told apart.
+
+    `refused` says why a member takes no mark, so that an older hub is not refused there.
+    """
 
     def __init__(self, server: ServerIdentity) -> None:
         self._server = server
-        self._told = False
+        self.refused = ""
 
     async def problem(self, found: FoundNamespace, member: Transport) -> str:
         """The reason why nothing is done in a member that says this; empty when the hub may act there.
@@ -100,7 +110,13 @@ class HubFence:
         raise Unreachable(f"{PATH} changes all the time, so that the generation of this hub cannot be written there")
 
     async def _hub(self, *, afresh: bool) -> str:
-        """Identity of the hub. Raises: LocalFailure before the hub has told it: that says nothing of the member."""
+        """Identity of the hub. Raises: LocalFailure before the hub has told it: that says nothing of the member.
+
+        A probe never waits for the hub once that is known: a slow hub is no silence of a member. Whoever writes a Work
+        has asked the hub within a minute (`member_works.py`).
+        """
+        if self._server.known and not afresh:
+            return self._server.known
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(OWN_SECONDS if self._server.known else None):
@@ -120,10 +136,12 @@ class HubFence:
         response = await member.send(request, timeout_seconds=WRITE_SECONDS)
         if response.code == HTTPStatus.OK:
             return None
-        if response.code == HTTPStatus.FORBIDDEN:
-            if not self._told:
-                log.warning("a hub that comes back is not fenced: the credential may not patch %s", PATH)
-            self._told = True
+        if response.code in _MAY_NOT:
+            if not self.refused:
+                log.warning("an older hub that comes back is not refused: PATCH %s: HTTP %d", PATH, response.code)
+            self.refused = (
+                f"it takes no mark (PATCH {PATH}: HTTP {response.code}), so an older hub is not refused there"
+            )
             return None
         now = None
         if response.code == HTTPStatus.CONFLICT:

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from kubeapi.errors import Unreachable, Untrusted
+from kubeapi.errors import LocalFailure, Unreachable, Untrusted
 from kubeapi.transport import Request, Response, Transport
 from leeward.runtime.hub_fence import PATH, HubFence, namespace_in
 
@@ -65,6 +65,8 @@ class IdentifiedTransport:
         self._fence = fence
         self._answered_at: float | None = None
         self._problem = ""
+        self._untold = ""
+        """The reason why the member could not be told of this hub: until it is, nothing is written there."""
         self._asking: _Question | None = None
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
@@ -75,10 +77,12 @@ class IdentifiedTransport:
             return response
         if request.path in _HEALTH:
             self._refuse()
-        elif self._has_to_ask(writes=request.method not in _READING):
+        elif self._has_to_ask(writes=(writes := request.method not in _READING)):
             loop = asyncio.get_running_loop()
             deadline = loop.time() + timeout_seconds
             await self._identify(timeout_seconds)
+            if writes and self._untold:
+                raise Unreachable(self._untold)
             timeout_seconds = max(deadline - loop.time(), 0.0)
         return await self._inner.send(request, timeout_seconds=timeout_seconds)
 
@@ -94,7 +98,7 @@ class IdentifiedTransport:
         await self._inner.close()
 
     def _has_to_ask(self, *, writes: bool) -> bool:
-        return self._answered_at is None or bool(self._problem) or (writes and self._is_old())
+        return self._answered_at is None or bool(self._problem) or (writes and (bool(self._untold) or self._is_old()))
 
     def _is_old(self) -> bool:
         """Tells whether another hub may have taken over since the last answer."""
@@ -118,7 +122,7 @@ class IdentifiedTransport:
         self._refuse()
 
     def _is_due(self) -> bool:
-        if self._answered_at is None or self._is_old():
+        if self._answered_at is None or self._untold or self._is_old():
             return True
         return bool(self._problem) and asyncio.get_running_loop().time() - self._answered_at >= ASK_AGAIN_SECONDS
 
@@ -144,9 +148,14 @@ class IdentifiedTransport:
         """Judges an answer. One that says nothing changes nothing of what is known."""
         found = namespace_in(response)
         if found is not None:
-            problem = await self._judge(found.uid)
+            problem, self._untold = await self._judge(found.uid), ""
             if not problem and self._fence is not None:
-                problem = await self._fence.problem(found, self._inner)
+                try:
+                    problem = await self._fence.problem(found, self._inner)
+                except LocalFailure:
+                    raise
+                except Unreachable as error:
+                    self._untold = str(error)
             self._problem = problem
         elif response.code not in _NOBODY_TELLS:
             return

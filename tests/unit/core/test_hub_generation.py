@@ -66,15 +66,17 @@ def test_an_older_hub_alone_is_fenced(own: int, met: int, *, is_fenced: bool) ->
         ([0, None], None, 0, 0),
         ([None, None], None, 0, None),
         ([1, 1], None, 0, 0),
-        ([1, 1], 1, 1, 1),
+        ([1, 1], 1, 1, 0),
+        ([None, 1], 1, 1, 1),
         ([1, 2], 0, 1, 1),
-        ([None, 2], 0, 2, 1),
+        ([None, 2], 0, 2, 0),
+        ([None, 3], 0, 2, 1),
         ([None, 1], 0, 2, 0),
         ([1, None], 1, 2, 1),
         ([None, None], 1, 2, 1),
     ],
 )
-def test_an_agent_follows_the_newest_generation_and_never_goes_back(
+def test_an_agent_follows_the_newest_generation_and_leaves_a_silent_hub_for_no_copy(
     generations: list[int | None], current: int | None, newest: int, followed: int | None
 ) -> None:
     assert hub_to_follow(generations, current, newest) == followed

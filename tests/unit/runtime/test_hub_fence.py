@@ -98,12 +98,35 @@ def test_nothing_is_written_while_it_is_not_known_that_the_member_was_told() -> 
     tell(story, [hub(1)], member(), Response(500, b""), member(), Unreachable("broke off"), member(), DONE, DONE)
 
 
-def test_where_the_namespace_may_not_be_changed_the_hub_works_unfenced() -> None:
+@pytest.mark.parametrize("code", [400, 403, 405, 422])
+def test_where_the_namespace_may_not_be_changed_the_hub_works_unfenced(code: int) -> None:
     async def story(transport: IdentifiedTransport, inner: ScriptedTransport) -> None:
         await write(transport)
         assert sent(inner)[-1] == ("POST", WRITE.path)
 
-    tell(story, [hub(1)], member(), Response(403, b"{}"), DONE)
+    tell(story, [hub(1)], member(), Response(code, b"{}"), DONE)
+
+
+@pytest.mark.parametrize("answer", [Response(500, b""), Unreachable("broke off")], ids=["error", "silence"])
+def test_a_member_that_takes_no_mark_now_is_read_and_probed_as_before(answer: Response | Exception) -> None:
+    async def story(transport: IdentifiedTransport, inner: ScriptedTransport) -> None:
+        assert (await transport.send(Request("GET", PATH), timeout_seconds=10)).code == 200
+        assert await transport.send(READ, timeout_seconds=10) == DONE
+        with pytest.raises(Unreachable):
+            await write(transport)
+        assert sent(inner)[-2:] == [("GET", PATH), ("PATCH", PATH)]
+
+    tell(story, [hub(1)], member(), answer, DONE, member(), answer)
+
+
+def test_a_slow_hub_that_is_known_keeps_no_probe_waiting() -> None:
+    async def story(transport: IdentifiedTransport, inner: ScriptedTransport) -> None:
+        for _ in range(3):
+            await transport.send(Request("GET", PATH), timeout_seconds=10)
+            await asyncio.sleep(600)
+        assert sent(inner) == [("GET", PATH)] * 3
+
+    tell(story, [hub()], member(), member(), member())
 
 
 def test_an_older_hub_sends_neither_writes_nor_reads_until_it_takes_over() -> None:
