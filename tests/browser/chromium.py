@@ -56,7 +56,7 @@ class WatchedPage:
 
     def open(self, path: str) -> Page:
         self.page.goto(f"{self.origin}{path}")
-        self.page.locator("main h1").first.wait_for()
+        self.page.locator("main h1", has_not_text=", loading").first.wait_for()
         return self.page
 
     def findings_of_axe(self) -> list[str]:
