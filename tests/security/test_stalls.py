@@ -62,8 +62,9 @@ CONFIGURED = PROPAGATION_POLICIES
 """Kind with which metadata are played."""
 TOGETHER = 12
 """Objects that are there at the same time, each with another large field."""
-AGAIN = 2
-"""Times that a long piece is looked at again: another program of the machine may have had its caches."""
+AGAIN = 5
+"""Times that a long piece is looked at again: another program of the machine may have had its caches. A piece is long
+if it is long each time."""
 
 
 def played_fields(kind: Resource[Any]) -> Iterator[str]:
@@ -89,8 +90,9 @@ class Attack:
 
     async def play(self, paths: Sequence[str]) -> None:
         """Writes an object for each field, one after the other, and lives with all of them. Where something was long
-        it is played again."""
-        for again in range(AGAIN + 1):
+        all are played again: what was short once is not long."""
+        ever_short = set[str]()
+        for _ in range(AGAIN + 1):
             long = dict[str, str]()
             for number, path in enumerate(paths):
                 self._pieces.begin()
@@ -99,9 +101,12 @@ class Attack:
             self._pieces.begin()
             await self._live([f"large{number}" for number in range(len(paths))])
             self._tell(long, " or ".join(paths))
-            if not long or again == AGAIN:
-                self.long.update(long)
+            ever_short |= {*paths, " or ".join(paths)} - long.keys()
+            if long.keys() <= ever_short:
                 return
+            for path in long:  # a refusal may have been long: refused bodies are sent again, too
+                self._sizes.pop(path, None)
+        self.long.update({path: told for path, told in long.items() if path not in ever_short})
 
     def _tell(self, long: dict[str, str], path: str) -> None:
         if self._pieces.longest > MOST_STEPS:
