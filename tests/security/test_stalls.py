@@ -91,9 +91,9 @@ class Attack:
     async def play(self, paths: Sequence[str]) -> None:
         """Writes an object for each field, one after the other, and lives with all of them. Where something was long
         all are played again: what was short once is not long."""
-        ever_short = set[str]()
+        ever_short, long = set[str](), dict[str, str]()
         for _ in range(AGAIN + 1):
-            long = dict[str, str]()
+            long.clear()
             for number, path in enumerate(paths):
                 self._pieces.begin()
                 await self._write(path, f"large{number}")
