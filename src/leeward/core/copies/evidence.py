@@ -7,7 +7,7 @@ A report is *fresh* (`is_fresh`) where all of this holds:
     its status was read from objects that carry it, after the cluster last became Ready
 
 Everything else is unknown: nobody relies on it, and nothing is taken away on it. `availability` makes bounds of it. The
-chain of generations is told in `docs/decisions/0019-two-predicates-for-health.md`.
+chain of generations is told in `docs/decisions/0019-health-has-two-bounds.md`.
 
 An agent of Karmada says of no report which generation it is about. It is believed as far as its report can be told to
 be about the Work's present contents (`is_told_by_karmada`, decision 91).
