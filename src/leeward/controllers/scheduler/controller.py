@@ -11,7 +11,7 @@ from leeward.controllers.scheduler.decision_writer import DecisionWriter, QuotaR
 from leeward.controllers.scheduler.event_handlers import EventHandlers
 from leeward.controllers.scheduler.held_evictions import HeldEvictions
 from leeward.controllers.scheduler.scheduling_cycle import SchedulerSettings, SchedulingCycle, Unlisted
-from leeward.core.scheduling import Unplaceable
+from leeward.core.placement.concern import is_unfinished
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
@@ -58,6 +58,10 @@ class Scheduler:
             await informer.wait_current()
         await self._brake.wait_synced()
         await self._heartbeat.wait_synced()
+        with self._handlers.writing(key):
+            return await self._decide_and_write(key)
+
+    async def _decide_and_write(self, key: BindingKey) -> datetime | None:
         started = self._plane.clock.monotonic()
         try:
             decided = await self._cycle.decide(key)
@@ -80,9 +84,8 @@ class Scheduler:
         self._events.measure(decision, self._plane.clock.monotonic() - started)
         self._events.tell(key, binding, placed, decision)
         self._writer.post_status(key, placed, decision, now, partial(self._controller.failed, key))
-        if placed is binding:
-            self._handlers.stays(key)
-        if isinstance(decision.result, Unplaceable) or decision.held is not None or decision.quota_refusal:
+        self._handlers.stays(key, binding, placed, decision)
+        if is_unfinished(decision):
             return self._handlers.failed(key, now, decision.wake_at)
         self._handlers.settled(key)
         return decision.wake_at

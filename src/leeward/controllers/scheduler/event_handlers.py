@@ -5,9 +5,12 @@ Bindings that wait for room, or for the brake, are looked at the later, the long
 upon, and is written as it was to be, is not looked at again for that. Decides nothing.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
+from leeward.api.meta import unversioned
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
@@ -15,12 +18,16 @@ from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.concerned import ConcernedBindings
 from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
 from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.placement import Decision
 from leeward.core.placement.concern import (
+    awaits_taints,
     bears_on_health,
-    became_not_ready,
     concern_of,
     depends_on_health,
+    is_awaited,
     is_decided_alike,
+    is_settled,
+    is_unfinished,
     is_waiting,
     may_change_placements,
 )
@@ -28,6 +35,7 @@ from leeward.core.quota.enforcement import leaves_more
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
+from leeward.runtime.identity import version_of
 from leeward.runtime.metrics import EVICTION_QUEUE
 from leeward.runtime.queue import WorkQueue
 from leeward.runtime.staying import StayingObjects
@@ -36,9 +44,9 @@ RETRY_UNSCHEDULABLE = timedelta(minutes=5)
 FIRST_BACKOFF_SECONDS = 1.0
 LAST_BACKOFF_SECONDS = 10.0
 TAINT_DELAY = timedelta(seconds=1)
-"""Pause in which a cluster that became not Ready gets its taint, which its bindings are looked at for."""
+"""Pause in which a cluster that became not Ready gets its taints, which its bindings are looked at for."""
 REPORT_DELAY = timedelta(seconds=5)
-"""Pause in which a Work without a report mostly gets one."""
+"""Pause in which a Work without a report mostly gets one, and a move its end: it is looked at once for all that."""
 
 
 class EventHandlers:
@@ -53,6 +61,8 @@ class EventHandlers:
         self._attempts: dict[BindingKey, int] = {}
         """Attempts of those that found no place, or were held back, whether or not they say so already."""
         self._staying = StayingObjects[BindingKey, Binding](is_decided_alike)
+        self._written: dict[BindingKey, set[int]] = {}
+        """Versions that are seen of bindings which are being decided and written; 0: a cluster has changed."""
 
     def start(self, brake: BrakeView, heartbeat: HeartbeatView) -> None:
         self._cycle.after_batch(self._add_next_in_line)
@@ -71,11 +81,32 @@ class EventHandlers:
     def settled(self, key: BindingKey) -> None:
         self._attempts.pop(key, None)
 
-    def stays(self, key: BindingKey) -> None:
-        """Notes that a binding was decided upon and stays as it is, but for a status that waits to be written."""
-        binding = self._bindings.get(key)
-        if binding is not None:
+    def stays(self, key: BindingKey, before: Binding, placed: Binding, decision: Decision) -> None:
+        """Notes, within `writing`, that a binding stays as it was decided, but for a status that waits to be written.
+
+        A cluster that has changed meanwhile may be one where it goes. A move is looked at once more a moment later.
+        """
+        binding, seen = self._bindings.get(key), self._written[key]
+        if placed is before:
+            seen.discard(0)
+        if binding is None or seen != (set() if placed is before else {version_of(placed)}):
+            return
+        if placed is before or is_settled(before, binding, decision):
+            seen.clear()
             self._staying.put(key, binding)
+        elif decision.evicted and decision.outage is not None and not is_unfinished(decision):
+            seen.clear()
+            self._add(key, "Update", REPORT_DELAY)
+
+    @contextmanager
+    def writing(self, key: BindingKey) -> Generator[None]:
+        """Keeps the changes of a binding back while it is decided and written: one of them is that very write."""
+        self._written[key] = set()
+        try:
+            yield
+        finally:
+            if self._written.pop(key):
+                self._add(key, "Update")
 
     def _add_next_in_line(self) -> None:
         self._plane.metrics.eviction_queue.labels(EVICTION_QUEUE).set(self._cycle.waiting)
@@ -90,7 +121,11 @@ class EventHandlers:
             self._staying.forget(key)
         elif old is None or not self._staying.has(key, lambda: self._bindings.statuses(key).expected(new)):
             self._staying.forget(key)
-            self._add(key, "Add" if old is None else "Update")
+            if key in self._written:
+                self._written[key].add(version_of(new))
+            else:
+                delay = REPORT_DELAY if old is not None and self._is_progress(key, old, new) else None
+                self._add(key, "Add" if old is None else "Update", delay)
         self._add_next_in_line()
         for other in beside:
             binding = self._bindings.get(other)
@@ -109,7 +144,9 @@ class EventHandlers:
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         self._cycle.see_cluster(old, new)
         if old is None or new is None or may_change_placements(old, new):
-            delay = TAINT_DELAY if old is not None and new is not None and became_not_ready(old, new) else None
+            for seen in self._written.values():
+                seen.add(0)
+            delay = TAINT_DELAY if old is not None and new is not None and awaits_taints(old, new) else None
             states = [cluster for cluster in (old, new) if cluster is not None]
             for key in dict.fromkeys((*self._concerned.of(*states), *self._attempts)):
                 self._add(key, "Cluster", delay)
@@ -123,7 +160,13 @@ class EventHandlers:
         for key in () if work is None else self._bindings.keys_of_work(work):
             binding = self._bindings.get(key)
             if binding is not None and depends_on_health(binding):
-                self._add(key, "Work", None if bears_on_health(old, new) else REPORT_DELAY)
+                waits = not bears_on_health(old, new) or (new is not None and is_awaited(binding, new))
+                self._add(key, "Work", REPORT_DELAY if waits else None)
+
+    def _is_progress(self, key: BindingKey, old: Binding, new: Binding) -> bool:
+        """Tells whether the status alone has changed, and a copy is awaited still."""
+        same = old.spec == new.spec and unversioned(old.metadata) == unversioned(new.metadata)
+        return same and any(is_awaited(new, work) for work in self._bindings.works_by_cluster(key).values())
 
     def _brake_changed(self) -> None:
         self._add_all("Brake")

@@ -31,17 +31,21 @@ from leeward.api.names import (
     MEMORY_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
     POLICY_TAINTS_CONFIRMED_ANNOTATION,
+    execution_space,
 )
 from leeward.api.policy import ClusterAffinity, Placement
 from leeward.api.work import Binding, ResourceBindingStatus, Work
+from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.outage import clusters_of, nodes_down
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.standing_taints import is_specified_otherwise
-from leeward.core.copies.evidence import FULLY_APPLIED
+from leeward.core.copies.evidence import FULLY_APPLIED, is_judged_well
 from leeward.core.copies.memory import EARLIER_MEMORY_ANNOTATIONS
 from leeward.core.eviction.application import application_failover
 from leeward.core.eviction.due_evictions import drain_budget
+from leeward.core.placement.decision import Decision
+from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.reschedule import scheduling_type
 
@@ -83,6 +87,20 @@ def is_at_rest(binding: Binding) -> bool:
     """Tells whether it was placed as its present generation asks, and nothing is under way with it."""
     is_placed = binding.status.scheduler_observed_generation == binding.metadata.generation
     return is_placed and bool(binding.spec.clusters) and not concern_of(binding).anywhere
+
+
+def is_settled(before: Binding, placed: Binding, decision: Decision) -> bool:
+    """Tells whether there is nothing more to decide for `placed`: the binding with this decision and its status.
+
+    Held in histories by tests/sim/test_cluster_concern.py."""
+    spec = replace(before.spec, clusters=decision.clusters, graceful_eviction_tasks=decision.eviction_tasks)
+    is_open = is_unfinished(decision) or decision.wake_at is not None or application_failover(spec) is not None
+    return is_at_rest(placed) and not is_open and placed.spec == spec
+
+
+def is_unfinished(decision: Decision) -> bool:
+    """Tells whether something found no place, is held back, or is refused."""
+    return isinstance(decision.result, Unplaceable) or decision.held is not None or bool(decision.quota_refusal)
 
 
 def is_propagated(binding: Binding) -> bool:
@@ -148,10 +166,12 @@ def may_change_placements(old: Cluster, new: Cluster) -> bool:
     )
 
 
-def became_not_ready(old: Cluster, new: Cluster) -> bool:
-    """Tells whether a cluster has become not Ready, with the same spec and labels: its taints come in a later write."""
-    same = not is_specified_otherwise(old, new)
-    return old.is_ready and not new.is_ready and same and old.metadata.labels == new.metadata.labels
+def awaits_taints(old: Cluster, new: Cluster) -> bool:
+    """Tells whether a cluster is not Ready, does not answer again, and nothing leaves it yet. The taints that say so
+    come in several writes; its spec is the same but for those."""
+    same = replace(old.spec, taints=()) == replace(new.spec, taints=()) and old.metadata.labels == new.metadata.labels
+    leaves = old.is_being_deleted or new.is_being_deleted or is_recovering(old) != is_recovering(new)
+    return same and not new.is_ready and not leaves and all(t.effect != NO_EXECUTE for t in (*old.taints, *new.taints))
 
 
 def depends_on_health(binding: Binding) -> bool:
@@ -169,3 +189,13 @@ def bears_on_health(old: Work | None, new: Work | None) -> bool:
     if new is None or new.status.manifest_statuses or new.metadata.deletion_timestamp is not None:
         return True
     return old is not None and (not is_equal(old.spec, new.spec) or bool(old.status.manifest_statuses))
+
+
+def is_awaited(binding: Binding, work: Work) -> bool:
+    """Tells whether a Work is of a target of a move, and not reported well yet: that ends nothing. False where an
+    application fails over by its health."""
+    spec, statuses = binding.spec, work.status.manifest_statuses
+    if not spec.graceful_eviction_tasks or application_failover(spec) is not None or work.metadata.deletion_timestamp:
+        return False
+    found = (t.replicas for t in spec.clusters if execution_space(t.name) == work.namespace)
+    return any(not statuses or not all(is_judged_well(each, count) for each in statuses) for count in found)

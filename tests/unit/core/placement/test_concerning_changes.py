@@ -19,9 +19,10 @@ from leeward.api.names import (
 from leeward.api.policy import FailoverBehavior
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.placement.concern import (
+    awaits_taints,
     bears_on_health,
-    became_not_ready,
     depends_on_health,
+    is_awaited,
     may_change_placements,
 )
 from tests.builders import at, binding, divided, targets, work
@@ -91,20 +92,23 @@ def test_what_they_do_not_read_moves_nothing(before: Cluster, change: Callable[[
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "became"),
+    ("before", "after", "awaits"),
     [
         (SERVES, DEAD, True),
         (DEAD, SERVES, False),
-        (DEAD, DEAD, False),
+        (DEAD, tainted("k", "NoSchedule")(DEAD), True),
+        (DEAD, annotated(OUTAGE_CONFIRMED_ANNOTATION, "us")(DEAD), True),
         (SERVES, SERVES, False),
         (SERVES, tainted("k", "NoExecute")(DEAD), False),
+        (tainted("k", "NoExecute")(DEAD), DEAD, False),
         (SERVES, labelled(DEAD), False),
+        (DEAD, elsewhere(DEAD), False),
+        (DEAD, is_deleted(DEAD), False),
+        (DEAD, says(FAILING_CONDITION, "False")(DEAD), False),
     ],
 )
-def test_a_cluster_that_became_not_ready_and_nothing_else_is_looked_at_once_more(
-    before: Cluster, after: Cluster, became: bool
-) -> None:
-    assert became_not_ready(before, after) is became
+def test_a_cluster_that_nothing_leaves_yet_awaits_its_taints(before: Cluster, after: Cluster, awaits: bool) -> None:
+    assert awaits_taints(before, after) is awaits
 
 
 FAILOVER = from_wire({"application": {"decisionConditions": {"tolerationSeconds": 5}}}, FailoverBehavior)
@@ -155,3 +159,24 @@ def test_a_work_says_nothing_of_health_until_something_was_reported(
     before: Work | None, after: Work | None, bears: bool
 ) -> None:
     assert bears_on_health(before, after) is bears
+
+
+MOVING = binding(divided({"m1": 2}), 2, targets(m1=2), (LEAVING,))
+IN_PART = work("m1", 1)
+OF_ANOTHER = replace(IN_PART, metadata=replace(IN_PART.metadata, namespace="karmada-es-m2"))
+
+
+@pytest.mark.parametrize(
+    ("moving", "found", "awaited"),
+    [
+        (MOVING, NEW, True),
+        (MOVING, IN_PART, True),
+        (MOVING, REPORTED, False),
+        (MOVING, LEAVES, False),
+        (MOVING, OF_ANOTHER, False),
+        (replace(MOVING, spec=replace(MOVING.spec, failover=FAILOVER)), IN_PART, False),
+        (replace(MOVING, spec=replace(MOVING.spec, graceful_eviction_tasks=())), IN_PART, False),
+    ],
+)
+def test_a_copy_that_is_not_well_yet_ends_no_move(moving: ResourceBinding, found: Work, awaited: bool) -> None:
+    assert is_awaited(moving, found) is awaited
