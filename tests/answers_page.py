@@ -43,19 +43,18 @@ VERBS: tuple[tuple[str, str], ...] = (
 )
 HEAD = """# Answers
 
-Why, when, what if: these verbs look at a control plane (the embedded one, a kube-apiserver, or Karmada's own) and
-change nothing. They ask the functions that decide in production, so that what they say is what happens; stories on
-the virtual clock compare the two. All take `-o json` and `-o yaml`, and `--from FILE` in place of a control plane.
-They exit with 0 when all is well, with 1 when something needs somebody, and with 2 when they could not look. `kubectl
-leeward VERB` is the same.
+Why is it there, what comes next, and what if a cluster fails? These verbs look at a control plane (the embedded one, a
+kube-apiserver, or Karmada's own) and change nothing. They ask the functions that decide in production; stories on the
+virtual clock compare the two. All take `-o json` and `-o yaml`, and `--from FILE` in place of a control plane. They exit
+with 0 when all is well, with 1 when something needs somebody, and with 2 when they could not look. `kubectl leeward VERB`
+is the same.
 
-`leeward timeline` tells the outages of clusters from the objects in which they are kept (`kubectl get outages`;
-decision 86): `--since 12h`, `--cluster`, `--app deploy/web -n shop` and `--outage NAME` choose, and `-o markdown` is a
-report for the post-mortem. It exits with 1 while an outage is running.
+`leeward timeline` tells outages from their objects (`kubectl get outages`; decision 86). `--since 12h`, `--cluster`,
+`--app deploy/web -n shop` and `--outage NAME` choose; `-o markdown` is a report for the post-mortem. It exits with 1
+while an outage is running.
 
 `leeward snapshot FILE` writes the picture that `--from` reads: clusters, policies, bindings, Works and outages. `-` is
-standard output and input: `leeward snapshot - | leeward what-if --from - --fail a`. What is below was printed of such a
-file; the timeline as of a control plane, of which it reads clusters and outages alone.
+standard output and input: `leeward snapshot - | leeward what-if --from - --fail a`.
 
 A picture has names, labels, placements, requests, figures, addresses of load balancers, and the fields that a policy
 hands on (`statePreservation`). Left out are:
@@ -67,12 +66,15 @@ hands on (`statePreservation`). Left out are:
 
 `leeward explain` without `--from` shows messages whole, to whoever may read the objects.
 
-What they do not know: the flags, where nobody tells them (the process that watches clusters writes its own into the
-Lease `karmada-system/leeward-heartbeat`; of Karmada's control planes the defaults are assumed); what other tools put
-into clusters, such as a ConfigMap that a template names and no policy propagates (`what-if` lists these); application
-failover, the steps of a failback, and the budget of a drain, which are not projected
-([rehearsals](rehearsals.md) play them). Where clusters have resource models, nodes of one grade are taken
-to be alike, as far as the requests of their Pods let them be.
+They do not know:
+
+- flags, where nobody tells them. The process that watches clusters writes its own into the Lease
+  `karmada-system/leeward-heartbeat`; of Karmada's control planes the defaults are assumed;
+- objects that other tools put into clusters, such as a ConfigMap that a template names and no policy propagates
+  (`what-if` lists these);
+- application failover, the steps of a failback, and the budget of a drain ([rehearsals](rehearsals.md) play them).
+
+Nodes of one grade of a resource model are taken to be alike, as far as the requests of their Pods let them be.
 
 `leeward explain TYPE/NAME --record FILE` writes what one decision is made on, and what is decided; `leeward replay
 FILE` decides it again, and exits with 1 where its version decides otherwise.

@@ -79,13 +79,13 @@ def _table() -> str:
     rows = [
         "Rendered from the code by `python -m tests.invariants`; `tests/unit/test_tidy.py` holds it to be so.",
         "",
-        "| id | held by (`Holds:`) | judged by | tests that name it |",
-        "|---|---|---|---|",
+        "| id | held by (`Holds:`) | judged by |",
+        "|---|---|---|",
     ]
     for invariant in ids():
         held = _listed(holders()[invariant]) or "the whole"
         judged = _listed(checkers()[invariant]) or f"no history: {OUT_OF_SIGHT.get(invariant, '')}"
-        rows.append(f"| {invariant} | {held} | {judged} | {_listed(tests()[invariant])} |")
+        rows.append(f"| {invariant} | {held} | {judged} |")
     return "\n".join(rows) + "\n"
 
 

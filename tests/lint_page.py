@@ -36,26 +36,24 @@ spec:
 """
 HEAD = f"""# Lint
 
-`leeward lint` says why a failover would not fire, or not help, before an outage does. It looks at manifests in files,
-directories and standard input (`-`); with `--from FILE` of `leeward snapshot`, with `--kubeconfig` or `--data-dir`, as
-if they were applied to that control plane; and without files at a control plane itself. It changes nothing.
+Why would a failover not fire, or not help? `leeward lint` says so before an outage does, and changes nothing. It looks at
+manifests in files, directories and standard input (`-`). `--from FILE` of `leeward snapshot`, `--kubeconfig` or
+`--data-dir` judge them as if they were applied to that control plane. Without files it looks at a control plane itself.
 
     leeward lint deploy/                            manifests by themselves
     kustomize build . | leeward lint -              what a tool has rendered
     leeward lint deploy/ --from fleet.json          with the clusters and policies of a control plane
     leeward lint                                    a control plane
 
-It exits with 0 when there are no errors and no warnings (notes may be there), with 1 when there are some, and with 2
-when something could not be read. `-o json`, `-o yaml` and `-o sarif` (SARIF 2.1.0) are for programs.
+It exits with 0 without errors and warnings, with 1 when there are some, and with 2 when something could not be read. `-o json`, `-o yaml` and `-o sarif` (SARIF 2.1.0) are for programs.
 
-Which policy claims a template, which clusters a placement allows, how long a copy stays under taints: these are asked
-of the functions that decide in production. Where no control plane is asked, a placement that lists its clusters by name
-is judged on these, and one that chooses them by labels or fields is not judged. Of a snapshot the contents of manifests
-are not known, nor override policies and quotas: rules which need them are not asked, or see a part; the output names
-them.
+The functions that decide in production say which policy claims a template, which clusters a placement allows, and how
+long a copy stays under taints. Without a control plane, a placement by names of clusters is judged on these, and one by
+labels or fields is not judged. A snapshot has no contents of manifests, no override policies and no quotas. Rules which
+need them are not asked, or see a part; the output names them.
 
-A finding is ignored by the annotation `leeward.dev/lint-ignore: LW003,LW005` on the policy or the template that it is
-about, or by `--ignore LW003` for one run.
+The annotation `leeward.dev/lint-ignore: LW003,LW005` on the policy or the template ignores a finding, `--ignore LW003`
+ignores it for one run.
 
     $ cat {FILE}
 """
