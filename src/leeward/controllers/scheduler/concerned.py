@@ -1,4 +1,4 @@
-"""Bindings by the clusters that concern them (`core.placement.concern`), so that a change of a cluster costs as much as
+"""Bindings by the clusters that concern them (`core.placement.concern`). So a change of a cluster costs as much as
 there are such bindings, and not as there are bindings. Decides nothing.
 """
 
@@ -39,7 +39,7 @@ class ConcernedBindings:
         return found.keys()
 
     def put(self, key: BindingKey, concern: ClusterConcern | None) -> None:
-        """Takes in what concerns it from now on; None when it is gone."""
+        """Takes in the concern of a binding from now on; None when it is gone."""
         before = self._known.get(key)
         if concern == before:
             return

@@ -1,9 +1,9 @@
-"""Events of decisions: what one has changed and could not, on the binding and on its template; and metrics.
+"""Events of decisions: the changes that one has made or could not make, on the binding and its template; and metrics.
 
-One event tells of an eviction and of its result, and that it is over is told apart. In a mass failover one event tells
-the whole move when it is over (`move_events.py`). In a burst of a namespace what else there is to tell stands on the
-template alone. Outages are told in `eviction_events.py`. An event that would say the same again is not recorded: the
-condition that stands says it.
+One event tells of an eviction and of its result, another one of its end. In a mass failover one event tells the whole
+move when it is over (`move_events.py`). In a burst of a namespace all other news stand on the template alone. Outages
+are told in `eviction_events.py`. An event that would say the same again is not recorded: the standing condition says
+it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -96,7 +96,7 @@ class DecisionEvents:
 
 
 class _News(NamedTuple):
-    """`left`: the cluster that a copy begins to leave, with what is told of that; of other news it is empty."""
+    """`left`: the cluster that a copy begins to leave, with the words about that; of other news it is empty."""
 
     type: str
     reason: str
@@ -105,8 +105,8 @@ class _News(NamedTuple):
 
 
 def _of_move(before: Binding, after: Binding, decision: Decision) -> Iterator[_News]:
-    """News of a move: what leaves, with the result; the result by itself where nothing leaves; and what does not move,
-    and why."""
+    """News of a move: leaving copies, with the result; the result by itself where nothing leaves; and staying copies,
+    with the reason."""
     leaves = decision.evicted or decision.followed
     if not leaves or isinstance(decision.result, Unplaceable) or decision.quota_refusal:
         yield from _of_scheduling(before, after, decision)

@@ -1,6 +1,6 @@
-"""Writes a decision: where the binding goes and what it leaves in one write, and what is said of that in another.
+"""Writes a decision: the binding's clusters and eviction tasks in one write, and its status in another.
 
-Writes only what has changed, and with the resourceVersion that was decided on.
+Writes only changes, and with the resourceVersion that was decided on.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _Said = tuple[str, str, str, str]
 
 
 class QuotaRefused(Forbidden):
-    """A quota of the namespace leaves no room for what was decided; told in the quota's own words."""
+    """A quota of the namespace leaves no room for the decision; told in the quota's own words."""
 
     def __str__(self) -> str:
         details = self.status.details
@@ -67,9 +67,9 @@ class DecisionWriter:
     ) -> None:
         """Posts the status after a decision, soon where it says something new.
 
-        That another generation was seen is no news where nothing else has changed; nor is it that an outage is
-        over for a binding that is moving, since more will be said of it. That one was placed for the first time
-        its spec says, and what comes of it is soon said with it.
+        Another observed generation is no news where nothing else has changed. Nor is the end of an outage for a binding
+        that is moving, since more will be said of it. Nor is a first placement: the spec says it, and its results soon
+        follow.
         """
         expected = self._bindings.statuses(key).expected(binding)
 

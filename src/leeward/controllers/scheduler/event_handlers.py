@@ -1,8 +1,8 @@
-"""Handlers of what makes a binding be looked at again: a change of it, its Works, a cluster, the brake, the heartbeat
+"""Handlers of the changes for which a binding is looked at again: of it, its Works, a cluster, the brake, the heartbeat
 or a quota.
 
-Bindings that wait for room, or for the brake, are looked at the later, the longer they have waited. What was decided
-upon, and is written as it was to be, is not looked at again for that. Decides nothing.
+Bindings that wait for room, or for the brake, are looked at the later, the longer they have waited. A binding that is
+written as it was decided is not looked at again for that. Decides nothing.
 """
 
 from collections.abc import Generator

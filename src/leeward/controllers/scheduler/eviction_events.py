@@ -1,4 +1,4 @@
-"""Events of outages, and sums of what concerns many: one on the cluster says how many they are."""
+"""Events of outages, and sums over many bindings: one on the cluster says how many they are."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
@@ -37,7 +37,7 @@ class OutageEvents:
 class SumsByCluster:
     """`tell` gets a cluster and how many were counted there, some seconds after the first of them.
 
-    What is not summed up when the process ends is not told: the bindings show it.
+    A sum that is open when the process ends is not told: the bindings show it.
     """
 
     def __init__(self, plane: ControlPlane, name: str, tell: Callable[[Cluster, int], None]) -> None:

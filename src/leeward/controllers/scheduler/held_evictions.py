@@ -1,5 +1,5 @@
-"""The metrics of holds: how many bindings say now that an eviction, or a replacement, is held, by reason; and how long
-gates have held replacements."""
+"""The metrics of holds. They count bindings that say now that an eviction, or a replacement, is held, by reason. They
+tell how long gates have held replacements."""
 
 from collections import Counter
 
@@ -11,7 +11,7 @@ from leeward.runtime.controller_context import ControlPlane
 
 
 class HeldEvictions:
-    """Counts what bindings say, change by change; it reads nothing by itself."""
+    """Counts the holds that bindings tell, change by change; it reads nothing by itself."""
 
     def __init__(self, plane: ControlPlane) -> None:
         told = plane.metrics.resilience

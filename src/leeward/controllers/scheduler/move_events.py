@@ -1,6 +1,7 @@
 """Moves that are told in one event: in a burst not when a copy begins to leave, but when it is over.
 
-Of what is still under way after a while each is told, where they are few; else the cluster says how many they are.
+Moves that are still under way after a while are told one by one, where they are few. Else the cluster says how many
+they are.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ UNFINISHED = "EvictWorkloadFromClusterUnfinished"
 
 @dataclass(slots=True)
 class _Move:
-    """A copy on its way out, of which nothing was told when it began, at `since`; `message` is what was not told."""
+    """A copy on its way out, of which nothing was told when it began, at `since`; `message` is the untold text."""
 
     key: BindingKey
     template: ObjectReference
@@ -34,8 +35,8 @@ class _Move:
 
 
 class MoveEvents:
-    """Events of moves. What is under way is known to this process alone: who comes after it tells the ends of moves in
-    a burst."""
+    """Events of moves. Moves that are under way are known to this process alone: its successor tells the ends of moves
+    in a burst."""
 
     def __init__(self, plane: ControlPlane, bindings: Bindings, recorder: Recorder) -> None:
         self._plane = plane
@@ -77,7 +78,7 @@ class MoveEvents:
         self._is_looking = False
 
     def _forget_ended(self) -> None:
-        """Forgets what was withdrawn, or is gone: it ends without a word of ours."""
+        """Forgets moves that were withdrawn, or whose binding is gone: these end without a word of ours."""
         for place, move in list(self._under_way.items()):
             if move.cluster not in self._left_by(move.key):
                 del self._under_way[place]

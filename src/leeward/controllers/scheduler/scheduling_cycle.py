@@ -107,10 +107,10 @@ class SchedulingCycle:
         self._batcher, self._alone = Batcher[BindingKey, tuple[Binding, Decision]](self._decide), asyncio.Lock()
 
     async def decide(self, key: BindingKey, quota_refusal: str = "") -> tuple[Binding, Decision] | None:
-        """The binding as it was, and what it is to be; None where there is nothing to place. Raises: WorldError.
+        """The binding as it was, and the decision for it; None where there is nothing to place. Raises: WorldError.
 
         Decides with all that wait, and alone where there are many affinity terms. `quota_refusal`: why a quota has
-        refused what was decided before; it may not grow then.
+        refused the decision before; the binding may not grow then.
         """
         binding = self._bindings.get(key)
         if binding is None or not _is_placeable(binding):
@@ -243,7 +243,7 @@ class SchedulingCycle:
         return {key: (bindings[key], decision) for key, decision in told.items()}
 
     def _checked(self, snapshot: Snapshot, decision: Decision) -> Decision:
-        """The decision, unless it would break what must always hold: then the binding stays as it is."""
+        """The decision, unless it would break an invariant: then the binding stays as it is."""
         violations = check(snapshot, decision)
         if not violations:
             return decision
@@ -257,7 +257,7 @@ class SchedulingCycle:
     def _with_outages(
         self, bindings: Mapping[BindingKey, Binding], plans: Mapping[BindingKey, Decision], brake: bool, now: datetime
     ) -> Mapping[BindingKey, Decision]:
-        """The decisions with what is to be said of clusters that are lost, on a fleet that is tainted as it will be."""
+        """The decisions with the conditions about lost clusters, on a fleet that is tainted as it will be."""
         lost = self._fleet.in_outage
         told = {key: replace(decision, outage=NO_OUTAGE) for key, decision in plans.items()}
         concerned = [key for key in plans if not lost.isdisjoint(clusters_of(bindings[key].spec))]
@@ -304,7 +304,7 @@ class DecisionRefused(Exception):
 
 
 class Unlisted(WorldError):
-    """Refusal to decide on a list that does not show what is there."""
+    """Refusal to decide on a list that does not show all objects."""
 
 
 def _named_by(binding: Binding) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
     evidence      which reports speak of a copy as it is now, and how many replicas they tell
     availability  how many replicas a copy serves, within bounds
-    disruption    the one law: what may be taken away
+    disruption    the one law for taking replicas away
     lifecycle     its states, and the only ways from one to another
     memory        where it was tried, and since when it is unhealthy or awaited
 

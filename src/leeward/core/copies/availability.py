@@ -84,8 +84,8 @@ def at_instant(known: Availability, replicas: int, now: datetime) -> Availabilit
 
 
 def wanted_by_itself(work: Work | None, cluster: Cluster | None) -> int:
-    """Number of replicas that its own cluster wants of a copy, which is whole with these: an override or an autoscaler
-    there decides. 0 where that is not known, as of kinds that do not say how many."""
+    """Number of replicas with which a copy is whole in its cluster, by an override or an autoscaler there. 0 where that
+    is not known, as of kinds that do not say how many."""
     statuses = work.status.manifest_statuses if work is not None else ()
     wanted = min(map(wanted_there, statuses), default=0)
     return wanted if wanted and availability(work, cluster, wanted).is_whole else 0

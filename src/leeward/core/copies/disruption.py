@@ -3,13 +3,13 @@
 A copy is a row: a binding in one cluster, as its Work, its eviction task and its cluster tell it.
 
     may_disrupt(taken)  for every copy in `taken` that may lose something:
-                            what it keeps + what the others surely serve  >=  asked
+                            kept there + surely served by the others  >=  asked
 
-Who may lose something leaves enough. A copy in `taken` shrinks to that many replicas; 0 takes it away. For every truth
-within the bounds, what serves afterwards is then no less than what is asked for, or than what served before, whichever
-is less. What the law refuses would break that for some truth.
+A copy in `taken` shrinks to that many replicas; 0 takes it away. Then for every truth within the bounds no fewer
+replicas serve than are asked for, or than served before, whichever is less. A step that the law refuses would break
+that for some truth.
 
-Nothing is remembered from one question to the next. Each is about what is known now.
+Nothing is remembered from one question to the next. Each is about the present knowledge.
 """
 
 from collections import Counter

@@ -12,8 +12,8 @@ chain of generations is told in `docs/decisions/0019-health-has-two-bounds.md`.
 An agent of Karmada says of no report which generation it is about. It is believed as far as its report can be told to
 be about the Work's present contents (`is_told_by_karmada`, decision 91).
 
-Karmada asks only that the scheduler has observed the generation, so that a stale `Healthy` ends its tasks early
-(fault 11 of docs/karmada-behaviour.md); that is not copied.
+Karmada asks only that the scheduler has observed the generation. There a stale `Healthy` ends tasks early (fault 11 of
+docs/karmada-behaviour.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,15 +46,14 @@ def is_current(binding: Binding) -> bool:
 
 
 def was_there_before(work: Work | None, began: datetime | None) -> bool:
-    """Tells whether the copy is older than the eviction that began then, and so none of those that replace what
-    left."""
+    """Tells whether the copy is older than the eviction that began then, and so replaces no copy that left."""
     made = work.metadata.creation_timestamp if work is not None else None
     return made is not None and began is not None and made + CLOCKS_APART < began
 
 
 def is_fresh(work: Work, cluster: Cluster) -> bool:
-    """Tells whether the statuses speak of the Work's present generation, and of a time since the cluster became
-    Ready, and whether it can be looked at."""
+    """Tells whether the statuses speak of the Work's present generation and were read since the cluster became Ready,
+    which can be looked at."""
     ready, reflected = cluster.ready, _reflected(work)
     if ready is None or ready.status != "True" or unobserved(cluster) is not None:
         return False
@@ -78,7 +77,7 @@ def is_about_present(work: Work) -> bool:
 
 
 def trusted(work: Work) -> Work:
-    """`work` without what was reported of an earlier generation of it."""
+    """`work` without the reports of its earlier generations."""
     generation = work.metadata.generation
     if is_told_by_karmada(work):
         return work
@@ -116,9 +115,9 @@ def refused_dependencies(work: Work) -> str:
 
 
 def is_judged_by_manifests(work: Work) -> bool:
-    """Tells whether only a comparison with its manifests shows what a report is about: it is applied, and says of no
-    generation that it is. No other part of a placement decision reads a Work's manifests, which surveys of all bindings
-    do without (`Informer.list_outlines`); the decision replay of the simulator holds that."""
+    """Tells whether only its manifests show which generation a report is about: it is applied, and names no generation.
+    No other part of a placement decision reads a Work's manifests, so surveys of all bindings do without
+    (`Informer.list_outlines`). The decision replay of the simulator holds that."""
     applied = work.applied
     if applied is None or applied.status != "True" or applied.observed_generation:
         return False
@@ -140,10 +139,10 @@ def is_told_by_karmada(work: Work) -> bool:
 
 
 def _is_about(status: ManifestStatus | None, manifest: ReadOnlyManifest, *, is_first: bool) -> bool:
-    """Tells whether a status speaks of this manifest, and not of one that was there before: `is_first`, there was none.
+    """Tells whether a status speaks of this manifest, and not of an earlier one. `is_first`: there was none.
 
-    Other replicas are no other template, and kinds without a rule are judged by health alone: of these as many have to
-    be ready as the manifest asks for.
+    Other replicas are no other template. Kinds without a rule are judged by health alone: as many replicas have to be
+    ready as the manifest asks for.
     """
     if status is None:
         return False

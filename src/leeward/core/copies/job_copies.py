@@ -4,11 +4,11 @@
     finished    complete or failed: nothing more comes of it
     under way   begun and not finished: its work would be lost with it, and no other copy replaces it before it is done
 
-A report names the template that its object was made of (`with_template`), and so does the Work. Another Job of the same
-name is not taken for this one, and a Work that changes otherwise keeps its evidence. An agent that names none is
+A report names the template that its object was made of (`with_template`), and so does the Work. So another Job of the
+same name is not taken for this one, and a Work that changes otherwise keeps its evidence. An agent that names none is
 believed about the present generation of the Work.
 
-A CronJob asks for nothing that others could serve: where it leaves, it begins no run any more, and goes when its last
+A CronJob asks for nothing that others could serve. Where it leaves, it begins no run any more, and goes when its last
 one has ended.
 
 Holds: S1, S12. Karmada counts a Job that has begun as a replacement.
@@ -60,8 +60,8 @@ def is_finished_job(work: Work | None) -> bool:
 
 
 def is_complete_job(work: Work) -> bool:
-    """Tells whether the copy is a Job that has done its work, likewise, and all that the Work asks for by now: its part
-    may have grown since."""
+    """Tells whether the copy is a Job that has done all the work that its Work asks for by now; its part may have grown
+    since."""
     return _is_job_that(work, partial(says_done, jobs=work.spec.workload.manifests))
 
 

@@ -92,7 +92,7 @@ class BindingMemory(Object, frozen=True):
 def parse_memory(binding: Binding, now: datetime) -> BindingMemory:
     """Parses the binding's annotation, as it is for the present release; empty where nobody can read it.
 
-    What is awaited since an instant that lies in the future is left out."""
+    An entry that is awaited since a future instant is left out."""
     annotations, release, replicas = binding.metadata.annotations, release_of(binding), binding.spec.replicas
     present = BindingMemory(release, replicas)
     try:

@@ -1,18 +1,18 @@
 """Application failover: a copy that stays Unhealthy leaves its cluster, although the cluster itself is well.
 
-    reported health -> find_failures -> since when, what has failed -> failure_task   -> how it leaves
+    reported health -> find_failures -> since when, which failed ----> failure_task   -> how it leaves
                                                                      -> core.placement -> is there a place to go
 
 The binding's memory (`core.copies.memory`) outlives a restart: since when each copy is unhealthy, and in which clusters
-the present release was tried in vain. These are no candidates until the round is over: a workload that has failed in
+the present release was tried in vain. These are no candidates until the round is over. A workload that has failed in
 all of them is a bad release, not a bad cluster, and stays. A round ends with a new release, or when all copies have
 been healthy for as long as being unhealthy would take to count.
 
-Only health that is tied to the present contents counts (`seen_items`); of a cluster that cannot be seen nothing is
-known, which neither starts a clock nor stops it.
+Only health that is tied to the present contents counts (`seen_items`). Nothing is known of a cluster that cannot be
+seen, which neither starts a clock nor stops it.
 
 Karmada: pkg/controllers/applicationfailover; same clocks and tasks, proven by its recorded cases. The memory of failed
-clusters is ours, and so is that state is carried forward when the copy that fails never had one of its own.
+clusters is ours. So is the state that is carried forward when the failing copy never had its own.
 """
 
 from collections.abc import Collection, Mapping
@@ -82,9 +82,9 @@ def find_failures(
     now: datetime,
     attention: Attention = UNKEPT,
 ) -> FailedCopies:
-    """Runs the clocks on what was reported. A copy has failed when it is unhealthy for longer than is tolerated.
+    """Runs the clocks on reported health. A copy has failed when it is unhealthy for longer than is tolerated.
 
-    The clocks run over watched time; and where nobody watches, or has only just begun to, nothing has failed yet.
+    The clocks run over watched time. Where nobody watches, or has only just begun to, nothing has failed yet.
     Holds: S13.
     """
     targets = {target.name for target in spec.clusters}
@@ -129,7 +129,7 @@ def _end_round(
     toleration: timedelta,
 ) -> tuple[BindingMemory, datetime | None]:
     """Forgets the clusters that were left, once all copies have been healthy for long; else says when that will be. Not
-    while a failover goes on: what is healthy may have fewer replicas than it was given (C1)."""
+    while a failover goes on: a healthy copy may have fewer replicas than it was given (C1)."""
     healthy = {item.cluster_name for item in items if health_rules_in(item).is_well}
     targets = {target.name for target in spec.clusters}
     is_moving = any(map(moves_on, spec.graceful_eviction_tasks))

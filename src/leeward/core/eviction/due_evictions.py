@@ -74,7 +74,7 @@ def decide_stay(
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """A cluster that the binding leaves now, and what makes it leave: taints, or `why` in words, for people."""
+    """A cluster that the binding leaves now, and the cause: taints, or `why` in words, for people."""
 
     cluster: str
     taints: tuple[Taint, ...] = ()
@@ -89,7 +89,7 @@ class Eviction:
 class DueEvictions:
     """The targets whose stay is over, and when the next one's ends.
 
-    `unconfirmed` would be over as well, but for what was not seen anew since the present heartbeat began.
+    `unconfirmed` would be over as well, but its outage was not seen anew since the present heartbeat began.
     """
 
     due: tuple[Eviction, ...] = ()
@@ -130,10 +130,10 @@ def due_evictions(
 
 
 def may_evict(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
-    """Tells whether a taint may evict. What the control plane has set, or a ClusterTaintPolicy, rests on a condition.
+    """Tells whether a taint may evict. A taint of the control plane, or of a ClusterTaintPolicy, rests on a condition.
 
-    That must have been seen anew since the present heartbeat began, and the cluster must not answer again meanwhile,
-    nor be out of sight for a failure of our own. Taints by hand are a person's wish. Holds: S13.
+    That must have been seen anew since the present heartbeat began. The cluster must not answer again meanwhile, nor be
+    out of sight for a failure of our own. Taints by hand are a person's wish. Holds: S13.
     """
     if not attention.is_kept or taint.effect != NO_EXECUTE:
         return True
@@ -155,7 +155,7 @@ def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
 
 
 def last_resort_at(due: Sequence[Eviction], now: datetime) -> datetime:
-    """Instant from which on what leaves may go to clusters that are held down, where no other takes it."""
+    """Instant from which on a leaving copy may go to clusters that are held down, where no other takes it."""
     since = (min((t.time_added or now for t in eviction.taints), default=now) for eviction in due)
     return max(since, default=now) + timedelta(seconds=LAST_RESORT_SECONDS)
 

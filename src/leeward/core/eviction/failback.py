@@ -1,7 +1,7 @@
-"""Failback: what an outage has moved goes back to a cluster that has been healthy for long enough, step by step.
+"""Failback: moved copies go back to a cluster that has been healthy for long enough, step by step.
 
     original placement         -> who has too few replicas there, who has too many
-    a step                     -> the result with some of them moved, and an eviction task for what they leave
+    a step                     -> the result with some of them moved, and an eviction task for the old copies
     core.eviction.progress     -> the task ends, and the old copy shrinks, when the returned one is seen healthy
     core.eviction.withdrawal   -> it is withdrawn when that fails
 
@@ -42,7 +42,7 @@ from leeward.core.scheduling.steps import is_feasible
 class Failback:
     """`spec` with one step taken (None: none is to be taken now), `moved` replicas by the cluster they return to.
 
-    `original` is what remains to be remembered; `wake_at` when a returned cluster will have been healthy long enough.
+    `original` is the memory that remains; `wake_at` when a returned cluster will have been healthy long enough.
     """
 
     original: OriginalPlacement | None
@@ -60,7 +60,7 @@ def decide_failback(
     options: FailbackOptions,
     time: WatchedTime,
 ) -> Failback:
-    """The next step back of a binding that nothing else happens to. What is waited for runs over watched time.
+    """The next step back of a binding to which nothing else happens. Its waits run over watched time.
 
     Holds: S1, S2, S3, S13."""
     spec = binding.spec
@@ -95,10 +95,10 @@ def step_between_terms(
     *,
     begins: bool,
 ) -> Failback:
-    """The next step to a `goal` in another affinity term, all of whose clusters may take what they miss. `begins`: it
-    is the first one.
+    """The next step to a `goal` in another affinity term, all of whose clusters may take their missing replicas.
+    `begins`: it is the first one.
 
-    What has returned must be seen healthy; what is to leave may be in any state. Holds: S1, S2, S3."""
+    Returned copies must be seen healthy; leaving ones may be in any state. Holds: S1, S2, S3."""
     spec = binding.spec
     held = {target.name: target.replicas for target in spec.clusters}
     missing = [name for name in goal if name not in held or held[name] < goal[name]]

@@ -1,11 +1,11 @@
 """Original placement: where a binding was before an outage, and where a failback brings it back to.
 
-Remembered in an annotation of the binding when the first copy leaves a cluster that looks dead, as long as the policy
-asks for a failback; so it is never larger than the binding's own targets. It is forgotten when it is reached, when the
+An annotation of the binding remembers it when the first copy leaves a cluster that looks dead, as long as the policy
+asks for a failback. So it is never larger than the binding's own targets. It is forgotten when it is reached, when the
 user asks for another placement or a rescheduling, and when a failback has not become healthy in time.
 
-Where it was in a term of `clusterAffinities` before those that it has fled to, it returns to that term, or to the first
-one between that fits. Then `clusters` are the goal in the term that it is on its way to.
+Where it was in an earlier term of `clusterAffinities`, it returns to that term, or to the first one between that fits.
+Then `clusters` are the goal in the term that it is on its way to.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from leeward.core.scheduling.division import divide
 
 
 class OriginalPlacement(Object, frozen=True):
-    """Replicas by cluster as they were `at` the beginning; `placement` is a digest of what was asked for then.
+    """Replicas by cluster as they were `at` the beginning; `placement` is a digest of the placement of then.
 
     `term`: the affinity term that it was in. `away`: replicas by cluster when a return between terms began; that is
     where they go back to when it fails.
@@ -42,7 +42,7 @@ class OriginalPlacement(Object, frozen=True):
 
 
 def failback_options(binding: Binding) -> FailbackOptions:
-    """Options of the policy; what cannot be read asks for no failback, and admission refuses it."""
+    """Options of the policy; an unreadable text asks for no failback, and admission refuses it."""
     try:
         return parse_failback(binding.metadata.annotations)
     except OptionFault:
@@ -79,8 +79,7 @@ def remembered_placement(
 def first_missed(
     spec: ResourceBindingSpec, placed_in: str, fleet: Mapping[str, Cluster], now: datetime
 ) -> OriginalPlacement | None:
-    """Memory of a binding that is placed for the first time, in a term behind one that an outage has taken: it is to go
-    there."""
+    """Memory of a binding whose first place is in a term behind one that an outage has taken: it is to go there."""
     for name in affinity_names(spec):
         if name == placed_in:
             break
@@ -95,15 +94,15 @@ def beginning_to(original: OriginalPlacement, spec: ResourceBindingSpec, goal: M
 
 
 def given_up(original: OriginalPlacement, term: str, now: datetime) -> OriginalPlacement:
-    """The memory of a return between affinity terms that has failed, and of which a part is there: it goes back to the
-    `term` that it came from. Where that fails, too, it is tried again after a while."""
+    """The memory of a failed return between affinity terms, of which a part is there. It goes back to the `term` that
+    it came from. Where that fails, too, it is tried again after a while."""
     if not original.away:
         return msgspec.structs.replace(original, at=wire_time(now))
     return msgspec.structs.replace(original, clusters=original.away, term=term, away={})
 
 
 def forgotten(binding: Binding, fleet: Mapping[str, Cluster], now: datetime) -> OriginalPlacement:
-    """A memory for what is on its way between two affinity terms, and has none: it goes to the observed one."""
+    """A memory for a binding on its way between two affinity terms that has none: it goes to the observed one."""
     spec, term = binding.spec, binding.status.scheduler_observing_affinity_name
     there = {n: count for n, count in _replicas(spec).items() if is_in_term(spec, term, fleet.get(n))}
     return OriginalPlacement(_digest(spec), binding.status.last_scheduled_time or wire_time(now), there, term)
@@ -117,7 +116,7 @@ def original_placement_patch(binding: Binding, original: OriginalPlacement | Non
 
 
 def goal_of(original: OriginalPlacement, spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> Mapping[str, int]:
-    """Replicas that the binding would have there, now that it asks for so many replicas, on what of it is still
+    """Replicas that the binding would have there, now that it asks for so many, in the clusters that are still
     joined."""
     joined = {n: count for n, count in original.clusters.items() if n in fleet and not fleet[n].is_being_deleted}
     if not spec.is_divided:

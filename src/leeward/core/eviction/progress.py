@@ -2,7 +2,7 @@
 
 The first rule that says something of a task decides when it may end:
 
-    no replicas are asked for   at once; what was purged `Directly`, when its Work is gone
+    no replicas are asked for   at once; a copy that is purged `Directly`, when its Work is gone
     the brake is engaged        not now
     a purged copy is gone       at once where replicas have no place, so that its cluster can take them again
     the law lets it go          when the members have been looked at since somebody watches
@@ -10,18 +10,17 @@ The first rule that says something of a task decides when it may end:
                                 (`stalled_replacements`)
     it serves nothing           after its grace period, and when that has been so for a whole one, so that a Pod that
                                 restarts is not taken for a copy that serves nothing; not while replicas have no place
-    anything else               not now: time alone ends nothing, and what cannot be seen stays
+    anything else               not now: time alone ends nothing, and an unseen copy stays
 
-The law (`copies.disruption`): with what stays there, the others surely serve all that is asked for. Each task that has
-ended takes its copy out of the sum for the next one. A copy that serves too little stays as long as its replacement
-does so, too.
+The law (`copies.disruption`): with the replicas that stay there, the others surely serve all that is asked for. Each
+task that has ended takes its copy out of the sum for the next one. A copy that serves too little stays as long as its
+replacement does so, too.
 
 `suppressDeletion` holds a task (true) or ends it (false), whatever else is the case: then the copy goes, and the task
 with it. An empty result is never "all healthy" (fault 1 of docs/karmada-behaviour.md).
 
-Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
-By its law (`KARMADA_LAW`) a task ends when all targets are reported healthy, whatever the report speaks of, or by time
-alone.
+Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and in `seen healthy`. By its
+law (`KARMADA_LAW`) a task ends when all targets are reported healthy, by a report of any generation, or by time alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -95,8 +94,8 @@ _Rule = Callable[[_OpenTask], datetime | None]
 
 
 class Law(NamedTuple):
-    """A law for the end of evictions: the rules for the instant from which a task may end, of which the first that says
-    something of it decides, and for the end of one that a person has ended. `leaves_enough`: nothing that is missed."""
+    """A law for the end of evictions. The first of its rules that speaks of a task gives the instant from which it may
+    end. Another rule is for tasks that a person has ended. `leaves_enough`: nothing is missed."""
 
     rules: tuple[_Rule, ...]
     is_over_for_a_person: Callable[[_OpenTask], bool]
@@ -104,7 +103,7 @@ class Law(NamedTuple):
 
 
 def _ends_by_reports(open_task: _OpenTask) -> datetime | None:
-    """Karmada's rules: by what is reported, or by time alone."""
+    """Karmada's rules: by reports, or by time alone."""
     return open_task.now if _all_reported_healthy(open_task.binding) else open_task.grace_end + _INSTANT
 
 
@@ -152,8 +151,8 @@ def _ends_when_it_serves_nothing(open_task: _OpenTask) -> datetime | None:
 
 
 def _is_ended_by_a_person(open_task: _OpenTask) -> bool:
-    """Tells whether what a person has ended is over: a part that leaves, once its Work asks for no more than stays; a
-    copy, once it is gone. The task remembers the person's word until a cluster that is away is back."""
+    """Tells whether a task that a person has ended is over. A part is over once its Work asks for no more than stays, a
+    copy once it is gone. The task remembers the person's word until a cluster that is away is back."""
     task, binding, row = open_task.task, open_task.binding, open_task.row
     if task.suppress_deletion:
         return False

@@ -1,8 +1,8 @@
-"""Resources that others live in: taints never evict them, unless their policy says so, they stay in a cluster that
+"""Resources that others live in. Taints never evict them, unless their policy says so. They stay in a cluster that
 leaves, and orphans of these kinds go only where that is asked for.
 
-Deleting a CustomResourceDefinition deletes every custom resource of it, deleting a Namespace everything in it, and
-deleting a volume or its claim the data; a cluster that was away for a while has lost none of that.
+Deleting a CustomResourceDefinition deletes every custom resource of it. Deleting a Namespace deletes everything in it,
+and deleting a volume or its claim the data. A cluster that was away for a while has lost none of that.
 
 Holds: S12. Karmada evicts them like anything else.
 """
@@ -32,11 +32,11 @@ def has_shared(work: Work) -> bool:
 
 
 def stays_under_taints(binding: Binding) -> bool:
-    """Tells whether no taint evicts what this binding is for."""
+    """Tells whether no taint evicts this binding's object."""
     resource = binding.spec.resource
     return is_shared(resource.api_version, resource.kind) and not lets_shared_go(binding)
 
 
 def lets_shared_go(binding: Binding) -> bool:
-    """Tells whether its policy asks that what others live in goes like anything else."""
+    """Tells whether its policy asks that shared resources go like anything else."""
     return binding.metadata.annotations.get(EVICT_SHARED_ANNOTATION) == "true"

@@ -1,21 +1,21 @@
 """Replacements that take nothing: clusters that are Ready, and where a moved copy never becomes healthy.
 
-A cluster whose disk is full, or whose admission or quota refuses what comes, answers every probe and would swallow an
-application for ever beside a third cluster that is well. During a failover a target has a time to start: the policy's
-word (`leeward.dev/time-to-start`), else the grace period of its eviction. If it is not healthy by then, the part of it
-that does not serve goes to the next cluster (`core.placement`). Where it went in vain is remembered in the binding's
-memory (`core.copies.memory`), so that each cluster is tried once for a release, and nothing goes round
-in circles (C1). Without a next place it stays.
+A cluster with a full disk, or whose admission or quota refuses new objects, answers every probe. It would swallow an
+application for ever beside a healthy third cluster. During a failover a target has a time to start: the policy's word
+(`leeward.dev/time-to-start`), else the grace period of its eviction. If it is not healthy by then, the part of it that
+does not serve goes to the next cluster (`core.placement`). The binding's memory (`core.copies.memory`) names clusters
+that were tried in vain. So each is tried once for a release, and nothing goes round in circles (C1). Without a next
+place it stays.
 
 A target whose overrides fail has no Work at all, and takes nothing either.
 
 A cluster that is unjoined and a changed placement take copies away at once, and an eviction task can end by time. Then
 no task tells that a target replaces something: it is awaited, in the binding's memory, until it is seen healthy.
 
-A whole copy that was there before the failover began is no replacement: it stays, however it is (S12). What somebody
-has suspended is not expected to be taken, and has its time when it goes on.
+A whole copy that was there before the failover began is no replacement: it stays, however it is (S12). A suspended copy
+is not expected to be taken, and has its time when it goes on.
 
-Holds: S1 (what serves there stays until its replacement is seen healthy), L2. Karmada has no such thing.
+Holds: S1 (serving replicas stay until their replacement is seen healthy), L2. Karmada has no such thing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -70,11 +70,10 @@ def find_stalled(
 ) -> StalledTargets:
     """Judges the targets of a binding that is in the middle of a failover, and those that are `awaited`.
 
-    `released`: the instant at which another release took the place of the one that the failover began with, and has the
+    `released`: the instant at which another release took the place of the one that the failover began with. It has the
     whole time from then on.
 
-    Only watched time counts (S13). An instant that is yet to come was given by a cluster whose clock is ahead, and says
-    nothing.
+    Only watched time counts (S13). A future instant is that of a cluster whose clock is ahead, and says nothing.
     """
     if not attention.has_settled(now):
         return StalledTargets(wake_at=attention.settles_at(now))
@@ -116,7 +115,7 @@ def _began(binding: Binding, tasks: Sequence[GracefulEvictionTask], work: Work |
 
 
 def _judge(binding: Binding, target: TargetCluster, row: KnownCopy) -> tuple[StalledTarget, datetime | None] | None:
-    """Judges what is missing in the target and since when; None where nothing is, or where it cannot be said."""
+    """Judges the missing part of the target, and since when; None where nothing is missing, or nobody can say."""
     cluster, work, known = row.home, row.work, row.known
     if cluster is None or not cluster.is_ready:
         return None
@@ -200,7 +199,7 @@ def _failovers(spec: ResourceBindingSpec) -> list[GracefulEvictionTask]:
 def _of_failover(
     spec: ResourceBindingSpec, missing: Sequence[TargetCluster], works: Mapping[str, Work], now: datetime
 ) -> Instants:
-    """Targets of `missing` that replace what the eviction tasks of `spec` tell of, and since when."""
+    """Targets of `missing` that replace copies of the eviction tasks of `spec`, and since when."""
     instants = [task.creation_timestamp for task in _failovers(spec) if task.creation_timestamp is not None]
     first, began = min(instants, default=now), max(instants, default=now)
     was_there = {target.name for target in missing if was_there_before(works.get(target.name), first)}

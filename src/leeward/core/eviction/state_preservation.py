@@ -1,11 +1,10 @@
-"""The state of a copy that is to outlive it: read by JSONPath from what it reported last, and given to its replacement.
+"""The state of a copy that is to outlive it: read by JSONPath from its last report, and given to its replacement.
 
 The task by which the copy leaves carries it, as labels by name; `core.execution.works` puts them on the replacement.
-When the task has ended, an annotation of the binding keeps them for as long as the application stays there, so that
-whoever reads the labels late still finds them.
+When the task has ended, an annotation of the binding keeps them while the application stays there, for late readers.
 
-Karmada: pkg/util/helper (`BuildPreservedLabelState`); same, but that there they go with the task; and what is missing
-is carried forward from the failover that brought the application to this cluster.
+Karmada: pkg/util/helper (`BuildPreservedLabelState`); same, but that there they go with the task. Here missing state is
+carried forward from the failover that brought the application to this cluster.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +26,7 @@ class StateNotPreserved(Exception):
 def preserved_state(
     binding: Binding, preservation: StatePreservation | None, left: AggregatedStatusItem
 ) -> Mapping[str, str]:
-    """State by label: what the copy reports, else what an earlier failover has brought to it.
+    """State by label: that of the copy's report, else that of an earlier failover.
 
     Raises: StateNotPreserved."""
     if preservation is None:
@@ -70,7 +69,7 @@ def state_to_inject(binding: Binding, cluster: str) -> Mapping[str, str]:
 def preserved_state_patch(
     binding: Binding, targets: Sequence[TargetCluster], open_in: set[str]
 ) -> Mapping[str, str | None]:
-    """The change of the binding's annotations that keeps what a failover has preserved once its task has ended.
+    """The change of the binding's annotations that keeps preserved state once the task of the failover has ended.
 
     It stays as long as the application has these `targets`; `open_in` are the clusters that it is still leaving.
     """
@@ -93,7 +92,7 @@ class _Preserved(msgspec.Struct, frozen=True):
 
 
 def _brings(task: GracefulEvictionTask, cluster: str) -> bool:
-    """Tells whether this eviction is what has brought the application, and its state, to the cluster."""
+    """Tells whether this eviction has brought the application, and its state, to the cluster."""
     return not task.purge_rules.keeps_copy and cluster not in task.clusters_before_failover
 
 

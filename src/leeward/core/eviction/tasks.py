@@ -1,6 +1,6 @@
 """Eviction tasks: a copy leaves a cluster, so the target goes, and a task takes its place.
 
-A part of a divided copy can leave as well: the target keeps what stays, the task's `replicas` say how many go, and the
+A part of a divided copy can leave as well. The target keeps the rest, the task's `replicas` say how many go, and the
 Work asks for both until the task has ended (`core.execution.works`). The meaning of its reason is a table (`RULES`); no
 text is compared elsewhere. A task with another reason is somebody else's: it is carried out, ends as ours do, and is
 never taken back.
@@ -123,16 +123,16 @@ def own_task(
 
 
 def replacement_task(binding: Binding, cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
-    """Task of a replacement that never became healthy. It has no state of its own, and gives on what was brought to
-    it."""
+    """Task of a replacement that never became healthy. It has no state of its own, and gives on the state of its
+    predecessor."""
     task = own_task(cluster, TaskReason.REPLACEMENT_FAILED, mode, now)
     return with_state(task, binding.spec, carried_state(binding, cluster))
 
 
 def following_task(cluster: str, followed: GracefulEvictionTask, *, one_writer: bool) -> GracefulEvictionTask:
-    """Task of a copy that is well, and leaves an affinity term together with the lost one of the `followed` task.
+    """Task of a healthy copy that leaves an affinity term together with the lost one of the `followed` task.
 
-    What serves stays until its replacement does, also where the lost copy is purged Directly (S1); not where its
+    A serving copy stays until its replacement serves, also where the lost copy is purged Directly (S1). Not where its
     volumes have `one_writer` at a time (S7).
     """
     reason = TaskReason.AFFINITY_TERM_LEFT.value
@@ -149,8 +149,8 @@ def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
 def leave_term(
     left: ResourceBindingSpec, placed: Sequence[TargetCluster], task_of: Callable[[str], GracefulEvictionTask]
 ) -> tuple[ResourceBindingSpec, tuple[str, ...]]:
-    """`left` without clusters that are not in the result, which is in another affinity term, and their names: the
-    copies there are well, and leave with a task when what replaces them is there."""
+    """`left` without clusters that are not in the result of another affinity term, and their names. The copies there
+    are healthy, and leave with a task when their replacements are there."""
     kept = {target.name for target in placed}
     behind = tuple(target.name for target in left.clusters if target.name not in kept)
     return leave_further(left, [task_of(name) for name in behind]), behind
@@ -181,7 +181,7 @@ def leave(
 def leave_further(
     spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
 ) -> ResourceBindingSpec:
-    """Does as `leave`; where a part is leaving already, what follows it joins its task, whose time begins anew."""
+    """Does as `leave`; where a part is leaving already, further replicas join its task, whose time begins anew."""
     targets = {target.name: target.replicas for target in spec.clusters}
     following = {task.from_cluster: task for task in tasks if task.from_cluster in targets}
 

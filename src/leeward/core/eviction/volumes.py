@@ -1,5 +1,5 @@
-"""StatefulSets and custom resources with claims: what moves without its volumes starts empty, and two copies of an
-ordinal write at once.
+"""StatefulSets and custom resources with claims: a copy that moves without its volumes starts empty, and two copies of
+an ordinal write at once.
 
     purge mode      volumes stay behind              volumes follow (annotation of the policy)
     Gracefully      it stays (`VolumesStay`)         it moves, and the old copy is gone before the new one is made
@@ -47,17 +47,17 @@ def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:
 
 
 def noted_claims(binding: Binding) -> tuple[str, ...]:
-    """Claims of its template by the binding's annotation, and those that belong to its copies in their members; the
-    last of each may be a number: `2 more`."""
+    """Claims of its template by the binding's annotation, and those of its copies in their members. The last of each
+    may be a number: `2 more`."""
     said = (binding.metadata.annotations.get(CLAIMS_ANNOTATION, ""), *_owned(binding))
     names = (name for each in said if each != UNKNOWN for part in each.split(" and ") for name in part.split(", "))
     return tuple(dict.fromkeys(filter(None, names)))
 
 
 def has_claims(binding: Binding) -> bool:
-    """Tells whether it claims volumes, also where that is not known: a binding of a StatefulSet that an earlier
-    version, Karmada or somebody else made says nothing, until it is brought up to date. A custom resource has those
-    that an operator made for a copy of it, and may have some where nobody could look (`with_owned_claims`)."""
+    """Tells whether it claims volumes, also where that is not known. A StatefulSet's binding of an earlier version, of
+    Karmada or of somebody else says nothing, until it is brought up to date. A custom resource has those that an
+    operator made for a copy of it, and may have some where nobody could look (`with_owned_claims`)."""
     said = binding.metadata.annotations.get(CLAIMS_ANNOTATION)
     is_claiming = _is_stateful_set(to_wire(binding.spec.resource)) if said is None else bool(said)
     return is_claiming or any(_owned(binding))
@@ -76,8 +76,8 @@ def owned_claims_in(status: object) -> str:
 
 
 def keeps_owned(binding: Binding) -> bool:
-    """Tells whether a copy that is removed stays in its member while something belongs to it there that would go with
-    it: claims with their data, or runs of a CronJob."""
+    """Tells whether a removed copy stays in its member while objects would go with it there: claims with their data, or
+    runs of a CronJob."""
     mode, resource = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE), to_wire(binding.spec.resource)
     follows = binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
     return rules_of(mode).keeps_copy and (is_cron_job(resource) or (is_defined(resource) and not follows))

@@ -1,8 +1,8 @@
-"""Withdrawal of evictions: a cluster comes back before what left it was replaced, and its old copy is kept.
+"""Withdrawal of evictions: a cluster comes back before its copies were replaced, and its old copy is kept.
 
-The old copy must be seen healthy, where the scheduler would consider the cluster. It comes back for what others do not
-surely serve, and the law must let go what is given up for it (`copies.disruption`). What is in a cluster that is away
-stays there until it is seen again. What a reason and a purge mode allow stands in their tables (`tasks`,
+The old copy must be seen healthy, where the scheduler would consider the cluster. It comes back for replicas that
+others do not surely serve, and the law must let the replicas go that are given up for it (`copies.disruption`). Copies
+in a cluster that is away stay there until it is seen again. Tables say which reason and purge mode allow it (`tasks`,
 `api.purge_mode`). The first way that is open is taken:
 
     for each eviction task
@@ -16,9 +16,9 @@ stays there until it is seen again. What a reason and a purge mode allow stands 
                                        placement (S2): all come back once all old copies are seen healthy, and the new
                                        ones are not; targets that both terms have stay as they are
 
-Until the eviction is late, what was told last of a Ready cluster counts as serving: a template that has just been
-changed moves nothing. After a changed placement nothing comes back by itself: the user has said where it is to be.
-Where that finds no place without a cluster that is being left and is well again, it is not barred any more
+Until the eviction is late, the last report of a Ready cluster counts as serving: a template that has just been changed
+moves nothing. After a changed placement nothing comes back by itself: the user has said where it is to be. Where that
+finds no place without a cluster that is being left and is well again, it is not barred any more
 (`placement.actions.place`).
 
 Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (fault 4 of
@@ -132,8 +132,8 @@ class Returns:
         return self.is_late(task) or any(cluster is None or not cluster.is_ready for cluster in targets)
 
     def is_alive_again(self, task: GracefulEvictionTask, *, late: bool = False) -> bool:
-        """Tells whether the old copy may stay, and is seen healthy, or well with what its cluster wants. One that is
-        held down keeps it only when the replacement is `late`: at once would be to and fro (C1)."""
+        """Tells whether the old copy may stay, and is seen healthy, or is whole by its cluster's number. A held-down
+        cluster keeps it only when the replacement is `late`: at once would be to and fro (C1)."""
         row = self.copies.rows[task.from_cluster]
         cluster, work, reason = row.home, row.work, reason_rules_of_task(task)
         if cluster is None or cluster.is_being_deleted or not reason.withdraws:
@@ -233,8 +233,8 @@ def _max_clusters(spec: ResourceBindingSpec) -> int:
 
 
 def _all_back(at: Returns) -> Withdrawal | None:
-    """Back into the affinity term that was left, when all that was there is well; from a failback, when that has
-    failed. What was moved to in vain, and never got healthy there, was not there: its task goes on."""
+    """Back into the affinity term that was left, when all copies there are healthy; from a failback, when that has
+    failed. A copy that never got healthy there was not there: its task goes on."""
     spec, clusters = at.spec, at.clusters
     alive = {task.from_cluster for task in at.tasks if at.is_alive_again(task)}
     vain = tuple(

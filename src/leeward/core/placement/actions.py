@@ -1,4 +1,4 @@
-"""Ways in which a binding moves, each as one outcome: it is placed, leaves lost clusters or failed copies, or goes on
+"""Ways in which a binding moves, each as one outcome. It is placed, leaves lost clusters or failed copies, or goes on
 from clusters that do not take it.
 
 Whether one of them is due is asked in `phases`. Holds: S1, S2, S3, S11, S12, C2.
@@ -47,10 +47,10 @@ from leeward.core.scheduling.selection import is_spread
 
 
 def place(at: Situation) -> Outcome:
-    """Scheduling where it is due; where no cluster fits the earlier result stays, and is tried again (S1).
+    """Scheduling where it is due. Where no cluster fits the earlier result stays, and placing is tried again (S1).
 
-    Nothing new goes to clusters where the release was tried in vain, as long as it can go elsewhere; nor, where the
-    placement was changed, to one that is being left and is well again.
+    Nothing new goes to clusters where the release was tried in vain, as long as it can go elsewhere. After a change of
+    the placement nothing new goes to a cluster that is being left and is well again.
     """
     spec = at.spec
     if not at.authority.places or not needs_scheduling(msgspec.structs.replace(at.binding, spec=spec), at.clusters):
@@ -73,10 +73,10 @@ def place(at: Situation) -> Outcome:
 
 
 def _leaves_term(at: Situation, result: Placed) -> bool:
-    """Tells whether copies leave an affinity term that the placement still names: what is well leaves gracefully (S1).
+    """Tells whether copies leave an affinity term that the placement still names: healthy copies leave gracefully (S1).
 
-    They do on the way between two terms, whatever is asked for; else where a cluster has left the fleet, or more
-    replicas fit nowhere else.
+    They do on the way between two terms. Else they do where a cluster has left the fleet, or more replicas fit nowhere
+    else.
     """
     status = at.binding.status
     is_asked_for = placement_changed(at.binding) or is_reschedule_requested(at.spec, status.last_scheduled_time)
@@ -99,7 +99,7 @@ def evict(at: Situation) -> Outcome:
 
                           not bound to a place           bound to one (`_needs_place`: S11, S12)
         all are placed    they leave                     they leave, but for those that gain no new cluster
-        not all are       they leave, and are replaced   as many replicas leave as find a place; what finds none stays
+        not all are       they leave, and are replaced   as many replicas leave as find a place; the rest stays
                           when there is a place
 
     Without the state that the policy wants to be preserved, nothing leaves. Clusters that were tried in vain are asked
@@ -128,7 +128,7 @@ def evict(at: Situation) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class PlacedPart:
-    """A place for a part of what is due; in `staying` clusters so many replicas stay, as `held` says."""
+    """A place for a part of the copies that are due; in `staying` clusters so many replicas stay, as `held` says."""
 
     result: Placed
     staying: Mapping[str, int]
@@ -147,7 +147,7 @@ def _placed_in_part(at: Situation, refused: Unplaceable, upto: ClusterRank) -> P
 def _placed_with_gain(at: Situation, result: Placed) -> PlacedPart:
     """The result for as many automatic evictions as it has new clusters; the others stay (S12).
 
-    All leave where what stays and what is new would be no placement together (S2)."""
+    All leave where the staying and the new copies would be no placement together (S2)."""
     spec, alone = at.spec, PlacedPart(result, NOTHING, None)
     if spec.is_divided:
         return alone
@@ -170,7 +170,7 @@ def _is_placement(at: Situation, targets: Targets) -> bool:
 
 
 def _find(at: Situation, left: ResourceBindingSpec, upto: ClusterRank) -> Placed | Unplaceable:
-    """A place for what is missing in `left`, in clusters of these ranks."""
+    """A place for the missing replicas of `left`, in clusters of these ranks."""
     refusal = at.authority.refusal
     return refusal or find_replacement(at.binding, left, at.clusters, at.now, at.ranks, upto, at.trace)
 
@@ -182,8 +182,8 @@ def _moved(
     tasks: Sequence[GracefulEvictionTask],
     evicted: Sequence[Eviction],
 ) -> Outcome:
-    """The outcome of a move. Where it leads to another affinity term, copies that are well leave gracefully, too (S1).
-    What finds no place is replaced when there is one."""
+    """The outcome of a move. Where it leads to another affinity term, healthy copies leave gracefully, too (S1). Copies
+    without a place are replaced when there is one."""
     behind: tuple[str, ...] = ()
     if isinstance(result, Unplaceable):
         return replace(Outcome.of(left, result), evicted=tuple(evicted))
@@ -196,7 +196,8 @@ def _moved(
 def _left(
     at: Situation, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
 ) -> ResourceBindingSpec:
-    """The spec once the copies have left these clusters, but for what stays; without GracefulEviction, no tasks."""
+    """The spec once the copies have left these clusters, but for the staying part; without GracefulEviction, no
+    tasks."""
     left = leave_further(at.spec, tasks, staying)
     if at.settings.graceful:
         return left
@@ -223,10 +224,11 @@ def fail_over(at: Situation) -> Outcome:
 
 
 def move_on(at: Situation) -> Outcome | None:
-    """Takes what does not become healthy in stalled targets to clusters that were not tried; what serves there stays
-    until it is healthy elsewhere. None where no other cluster takes it.
+    """Takes the part that does not become healthy in stalled targets to untried clusters. The serving part stays until
+    it is healthy elsewhere. None where no other cluster takes it.
 
-    What left `Directly` goes on so, since at most one copy runs (S7); not where any of it serves: that would go first.
+    A copy that left `Directly` goes on so, since at most one runs (S7); not where any replica serves, which would go
+    first.
     """
     spec, stalled = at.spec, at.stalled.targets
     directly = any(not task.purge_rules.keeps_copy for task in spec.graceful_eviction_tasks) or (
@@ -249,8 +251,8 @@ def move_on(at: Situation) -> Outcome | None:
 def _find_next(
     at: Situation, tasks: Sequence[GracefulEvictionTask]
 ) -> tuple[ResourceBindingSpec, Placed | Unplaceable]:
-    """A place for what does not serve in stalled targets; for all of them, where a part finds none beside what serves
-    of them, as under a limit of one cluster: that stays until all is healthy elsewhere."""
+    """A place for the part that does not serve in stalled targets. Where that finds none beside the serving part, as
+    under a limit of one cluster, a place for all of it: the serving part stays until all is healthy elsewhere."""
     staying = {target.cluster: target.staying for target in at.stalled.targets if target.staying}
     left = _left(at, tasks, staying)
     result = _find(at, left, ClusterRank.TAKES)

@@ -1,7 +1,7 @@
 """Cause, in people's words, why a binding finds no place: `Its policy allows fra-2 only, and fra-2 is down.`
 
-Everybody who tells it tells this sentence: the conditions Scheduled and EvictionHeld begin with it, and so do events,
-`status`, `explain`, `what-if`, the Outage and the page. The scheduler's own text follows as the detail.
+Everybody tells this sentence: the conditions Scheduled and EvictionHeld begin with it. So do events, `status`,
+`explain`, `what-if`, the Outage and the page. The scheduler's own text follows as the detail.
 
 It follows from the clusters' rejections. Of many clusters only numbers are told, so that it rarely changes.
 """

@@ -1,8 +1,8 @@
 """Check of a decision before it is written: S1, S2, S3, S11, S12 and C3, told from the snapshot alone.
 
-It does not ask the phases or their actions again; it shares with them what words mean (filters, evidence, authority,
-tables of purge modes and spread fields). What it finds is a bug of Leeward: such a decision is refused, and the binding
-stays as it is. `Directly` and Karmada-exact mode are not judged by S11 and S12, nor a taint by hand by S12.
+It does not ask the phases or their actions again. It shares with them the meaning of words (filters, evidence,
+authority, tables of purge modes and spread fields). A finding is a bug of Leeward: such a decision is refused, and the
+binding stays as it is. `Directly` and Karmada-exact mode are not judged by S11 and S12, nor a taint by hand by S12.
 """
 
 from collections import Counter
@@ -86,7 +86,7 @@ class _Move:
 
     @property
     def opened(self) -> list[GracefulEvictionTask]:
-        """Eviction tasks that begin, but for those of what is purged at once."""
+        """Eviction tasks that begin, but for those of copies that are purged at once."""
         known = {task.from_cluster for task in self.snapshot.binding.spec.graceful_eviction_tasks}
         begun = (task for task in self.decision.eviction_tasks if task.from_cluster not in known)
         return [task for task in begun if task.purge_rules.needs_place]
@@ -120,8 +120,8 @@ def _is_legal(move: _Move) -> Iterator[Violation]:
 
 
 def _is_spread(move: _Move) -> Iterator[Violation]:
-    """Holds: S2. What was spread too little or too widely before may stay so, and a copy that comes back may be beside
-    what took its place until that can go (S1). Divided replicas can be fewer than the groups that were selected.
+    """Holds: S2. A placement that was spread too little or too widely before may stay so. A copy that comes back may be
+    beside its replacement until that can go (S1). Divided replicas can be fewer than the groups that were selected.
 
     Where a constraint allows fewer clusters than another asks for groups, the groups come first, as in Karmada.
     """
@@ -170,7 +170,7 @@ def _rejection(move: _Move, name: str) -> Rejection | None:
 
 
 def _is_conserved(move: _Move) -> Iterator[Violation]:
-    """Holds: S3. What is not scheduled in this decision keeps its sum."""
+    """Holds: S3. A binding that is not scheduled in this decision keeps its sum."""
     spec, before, after = move.snapshot.binding.spec, move.before, move.after
     for name, replicas in after.items():
         if replicas < 0:
@@ -183,7 +183,7 @@ def _is_conserved(move: _Move) -> Iterator[Violation]:
 
 
 def _is_left_once(move: _Move) -> Iterator[Violation]:
-    """Holds: C3. What somebody else has written twice is left twice."""
+    """Holds: C3. An entry that somebody else has written twice is left twice."""
     before = Counter(task.from_cluster for task in move.snapshot.binding.spec.graceful_eviction_tasks)
     tasks = Counter(task.from_cluster for task in move.decision.eviction_tasks)
     for name, count in tasks.items():
@@ -210,7 +210,7 @@ def _has_a_place(move: _Move) -> Iterator[Violation]:
 
 
 def _gains(move: _Move) -> Iterator[Violation]:
-    """Holds: S12. What is not divided leaves for a cluster that does not have it yet."""
+    """Holds: S12. An undivided copy leaves for a cluster that does not have it yet."""
     if move.snapshot.binding.spec.is_divided or not move.snapshot.settings.keep_without_place:
         return
     lost = move.opened_automatically

@@ -1,19 +1,18 @@
-"""Changes that can change what is decided for a binding: of which clusters, as far as it says so itself, and of what in
-them and in its Works.
+"""Changes that can change the decision for a binding: of which clusters, and of which fields of them and of its Works.
 
     it is there, or leaves                            a change of that cluster
     something is under way with it, or it waits,      a change of any cluster: it may give it a place, or take one away
     a lost cluster of its is told of, or where it
     goes depends on where others of its group are
     it is scheduled whenever it is looked at          a change of a cluster that its placement may mean
-    (Duplicated, and what is no workload)
+    (Duplicated, and kinds without replicas)
 
-What is divided and rests stays where it is, whatever happens elsewhere. So most bindings need not be decided again when
-one cluster of many changes. A decision that was not made is no difference: it would be that nothing is to be done. Nor
-need one that rests be decided again for what its copies report.
+A divided binding that rests stays where it is, whatever happens elsewhere. So most bindings need not be decided again
+when one cluster of many changes: nothing would be done. Nor need one that rests be decided again for the reports of its
+copies.
 
-What a decision begins to look at has to be told here. Held by tests/sim/test_cluster_concern.py, which tries, in
-histories, what would wake nobody.
+A field that a decision begins to look at has to be told here. Held by tests/sim/test_cluster_concern.py, which tries,
+in histories, the changes that wake nobody.
 """
 
 from collections.abc import Iterable
@@ -58,8 +57,8 @@ Affinities = tuple[ClusterAffinity, ...]
 
 @dataclass(frozen=True, slots=True)
 class ClusterConcern:
-    """`names`: the clusters where it is, or that it leaves. `anywhere`: a change of any cluster may matter. `waits` for
-    room, or for what holds it. `affinities`: None where only those matter that it names."""
+    """`names`: the clusters where it is, or that it leaves. `anywhere`: a change of any cluster may matter. `waits`:
+    for room, or for the end of a hold. `affinities`: None where only those matter that it names."""
 
     names: frozenset[str] = frozenset()
     anywhere: bool = False
@@ -142,7 +141,7 @@ def _affinities(placement: Placement) -> Affinities:
 
 
 def _unreported(status: ResourceBindingStatus) -> ResourceBindingStatus:
-    """The status without what the binding controller adds up."""
+    """The status without the sums of the binding controller."""
     conditions = tuple(each for each in status.conditions if each.type != FULLY_APPLIED)
     return replace(status, aggregated_status=(), conditions=conditions)
 
@@ -175,7 +174,7 @@ def awaits_taints(old: Cluster, new: Cluster) -> bool:
 
 
 def depends_on_health(binding: Binding) -> bool:
-    """Tells whether what its Works report can begin, end or withdraw something."""
+    """Tells whether the reports of its Works can begin, end or withdraw something."""
     return (
         bool(binding.spec.graceful_eviction_tasks)
         or application_failover(binding.spec) is not None

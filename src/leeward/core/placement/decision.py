@@ -1,4 +1,4 @@
-"""Decision: what a binding is to be, and what is said of it. Outcome: what one phase of the decision says of that."""
+"""Decision: the spec that a binding is to have, and the words about it. Outcome: one phase's part of that."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ from leeward.core.scheduling import Placed, Unplaceable
 class Outcome:
     """Result of one phase: where the binding goes, and which eviction tasks it then has.
 
-    `result` is what scheduling said, None where it was not asked. `held` is the condition EvictionHeld, where something
-    that is due does not happen. `followed` are clusters that are well and that are left with the others, for another
-    affinity term. `withdrawal` and `failback` are what took an eviction back, or looked for a step back.
+    `result` is that of scheduling, None where it was not asked. `held` is the condition EvictionHeld, where a due
+    eviction does not happen. `followed` are healthy clusters that are left with the others, for another affinity term.
+    `withdrawal` and `failback` are the steps that took an eviction back, or looked for a way back.
     """
 
     clusters: tuple[TargetCluster, ...]
@@ -41,15 +41,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Everything that a binding is to be. `result` is what scheduling said, None where it had nothing to do.
+    """Everything that a binding is to be. `result` is that of scheduling, None where it had nothing to do.
 
     `held` is the condition EvictionHeld where an eviction is held back or cannot be finished, None where there is none.
-    `followed` are clusters that are well and that are left with the others, for another affinity term.
+    `followed` are healthy clusters that are left with the others, for another affinity term.
     `deferred` are clusters that the binding is to leave when it is its turn.
     `returning` are the replicas that a failback brings back, by cluster.
-    `foreign`: another scheduler places this binding, or scheduling is suspended; what it says of that is not ours.
+    `foreign`: another scheduler places this binding, or scheduling is suspended; its words are not ours.
     `foreign_held`: another process evicts, and keeps the condition EvictionHeld.
-    `outage` is what is to be said of clusters that are lost (`core.outlook`); None: what is said already stands.
+    `outage` is the condition about lost clusters (`core.outlook`); None: the present one stands.
     `annotations` are the changes of the binding's annotations, None for one that goes.
     `quota_refusal`: why more is wanted than is placed here; empty where nothing more is.
     `wake_at`: when to decide again, if nothing changes until then.

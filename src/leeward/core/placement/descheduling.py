@@ -1,11 +1,11 @@
 """Descheduling: replicas that find no node in their cluster are given back, and the scheduler places them elsewhere.
 
     is_candidate     the binding is one whose replicas are shared out by room, and is at rest
-    short_clusters   where fewer replicas are ready than were assigned, by fresh evidence: what is asked about
+    short_clusters   clusters to ask about: fewer replicas are ready than were assigned, by fresh evidence
     give_back        how many replicas each of these gives back
 
-Nothing is taken that is ready, nothing on a number that is old, and nothing while the brake is engaged. What is given
-back must find a place now, in another cluster: a Pod that waits is worth more than none, for a cluster may grow.
+No ready replica is taken, none on an old number, and none while the brake is engaged. Returned replicas must find a
+place in another cluster now: a Pod that waits is worth more than none, for a cluster may grow.
 Karmada: pkg/descheduler; the same bindings and the same bounds. It gives back without asking whether there is a place.
 Holds: S1, S4, S11.
 """

@@ -1,8 +1,8 @@
-"""The decision about a binding: what must go, where it goes instead, and what is finished, as one result.
+"""The decision about a binding: copies that must go, their new places, and finished evictions, as one result.
 
 Karmada has three writers for this (taint manager, scheduler, graceful-eviction controller) and two moments in which an
 application has lost its place and gained none. Here the rows of a lifecycle are walked (`core.copies.lifecycle`). The
-first that is due is all that happens; what is finished, held and remembered is said with it, and written at once.
+first that is due is all that happens. Finished, held and remembered things are said with it, and written at once.
 
 Holds: S1, S2, S3, S4, S11, S12, C2, C4.
 """
@@ -52,10 +52,10 @@ from leeward.core.scheduling.joined_terms import with_joined_terms
 
 
 def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
-    """Decides what the binding is to be. Where evictions have to wait for others, it is decided without them.
+    """Decides the binding's spec and status. Where evictions have to wait for others, it is decided without them.
 
-    `trace` is told why copies go where they go; it costs nothing when it is not asked for. By a placement beyond its
-    bounds nothing gets a place, which the binding says; what is open goes on.
+    `trace` is told why copies go where they go; it costs nothing when it is not asked for. A placement beyond its
+    bounds gets no place, which the binding says; open evictions go on.
     """
     fault = placement_fault(snapshot.binding.spec.placement)
     unplaceable = Unplaceable("Error", fault, {}) if fault else None
@@ -124,7 +124,7 @@ def _decide_in_turn(kind: Callable[..., Situation], snapshot: Snapshot, wanted: 
 
 
 def withdraw(at: Situation) -> Outcome | None:
-    """Recovery cancels what it made needless; not while the brake is engaged."""
+    """Recovery cancels evictions that it made needless; not while the brake is engaged."""
     if not at.authority.withdraws or at.snapshot.brake:
         return None
     found = at.returns.find()
@@ -221,7 +221,7 @@ def _result(at: Situation, outcome: Outcome) -> Placed | Unplaceable | None:
 
 
 def _held(at: Situation, outcome: Outcome) -> Condition | None:
-    """Condition EvictionHeld: what needs somebody comes before what is kept because that is better."""
+    """Condition EvictionHeld: a hold that needs somebody comes before a copy that is better kept."""
     if outcome.withdrawal is not None:
         return None
     held, evictions, of, why = outcome.held, at.taint_evictions, at.guarded.get, at.snapshot.brake_reason

@@ -1,11 +1,11 @@
-"""Ranks: which clusters are asked first for what a binding needs.
+"""Ranks: which clusters are asked first for the replicas that a binding needs.
 
-    TAKES       takes what it can; a target keeps what it has
+    TAKES       takes all that fits; a target keeps its replicas
     TRIED       the release was in vain there, or nothing is dispatched to it
     HELD_DOWN   it went up and down too often
     LEFT        it is being left, and is well again: its eviction is taken back
-    KEPT        keeps what it has, and gets no more: a target that looks dead, or of which a part leaves
-    OWN         is to be left, and keeps what finds no other place, in whatever affinity term
+    KEPT        keeps its replicas, and gets no more: a target that looks dead, or of which a part leaves
+    OWN         is to be left, and keeps replicas without another place, in whatever affinity term
     NEVER       gets and keeps nothing
 
 The scheduler is asked with the first rank, and with the next one only where it finds no place. A kept target is no part
@@ -56,8 +56,8 @@ NO_RANKS: Ranks = {}
 class RankedQuestion:
     """A question to the scheduler, rank by rank up to `upto`.
 
-    `fails_over`: it is asked for copies that leave. Then nothing of what stays moves, and no result is in clusters that
-    look dead alone. `around`: in any affinity term.
+    `fails_over`: it is asked for copies that leave. Then no staying copy moves, and no result is in clusters that look
+    dead alone. `around`: in any affinity term.
     """
 
     binding: Binding
@@ -69,7 +69,7 @@ class RankedQuestion:
     around: bool = False
 
     def ask(self, spec: ResourceBindingSpec, ranks: Ranks) -> Placed | Unplaceable:
-        """A place for what `spec` has too little of."""
+        """A place for the replicas that `spec` lacks."""
         result = self._ask_up_to(ClusterRank.TAKES, spec, ranks)
         for rank in (ClusterRank.TRIED, ClusterRank.HELD_DOWN, ClusterRank.LEFT):
             if isinstance(result, Placed) or rank > self.upto:
@@ -120,7 +120,8 @@ class RankedQuestion:
 
 
 def _asked_of(rank: ClusterRank, spec: ResourceBindingSpec, ranks: Ranks) -> ResourceBindingSpec:
-    """The part of `spec` that is asked of this rank: without targets that keep nothing, nor what it takes back."""
+    """The part of `spec` that is asked of this rank: without targets that keep nothing, and without evictions that it
+    takes back."""
     out = {name for name, each in ranks.items() if each is ClusterRank.NEVER or each is rank is ClusterRank.LEFT}
     if out:
         clusters = tuple(target for target in spec.clusters if ranks.get(target.name) is not ClusterRank.NEVER)

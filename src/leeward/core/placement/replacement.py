@@ -47,10 +47,10 @@ def place_anew(
 ) -> Placed | Unplaceable:
     """Scheduling that a change of the binding asks for, as Karmada answers it.
 
-    A target may keep what it has and get more, whatever its rank, but where a part of it is leaving: it keeps the other
-    part where the placement still names it. A target that looks dead gains nothing, and gives before one that is alive,
-    as long as there is such a placement; and what is alive is not given up for dead targets alone, unless somebody asks
-    for one anew. Not where it is to be `exact` (S1).
+    A target may keep its replicas and get more, whatever its rank. Where a part of it is leaving, it keeps the other
+    part if the placement still names it. A target that looks dead gains nothing, and gives before one that is alive, as
+    long as there is such a placement. Living targets are not given up for dead ones alone, unless somebody asks for a
+    placement anew. Not where it is to be `exact` (S1).
     """
     told = len(trace.terms) if trace is not None else 0
     targets, leaving = {t.name for t in spec.clusters}, {task.from_cluster for task in spec.graceful_eviction_tasks}
@@ -111,8 +111,8 @@ def resized_between_terms(
 ) -> Placed | Unplaceable:
     """Placement for another number of replicas while a failback is between two affinity terms.
 
-    More of them are added to what is there. Fewer are taken first where they have `returned` to: what they came from is
-    known to serve (S1)."""
+    More are added to those that are there. Fewer are taken first where they have `returned` to: the place that they
+    came from is known to serve (S1)."""
     surplus = sum(target.replicas for target in spec.clusters) - spec.replicas
     if surplus <= 0:
         return find_replacement(binding, spec, fleet, now)
@@ -148,8 +148,8 @@ def _ways_to_spare(
 ) -> Iterator[tuple[ResourceBindingSpec, dict[str, ClusterRank]]]:
     """Questions to ask instead, in their order, with the ranks of dead clusters.
 
-    Of what is divided dead targets keep as many replicas as are wanted beyond those that are alive or `leaving`, or
-    none. Copies that are not divided stay in dead clusters, or else are nowhere there.
+    Dead targets of a divided binding keep as many replicas as are wanted beyond those that are alive or `leaving`, or
+    none. Undivided copies stay in dead clusters, or else are nowhere there.
     """
     dead = {name for name, cluster in fleet.items() if _is_dead(cluster)}
     never = dict.fromkeys(dead, ClusterRank.NEVER)

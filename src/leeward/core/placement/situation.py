@@ -1,4 +1,4 @@
-"""Situation: what a snapshot means for its binding, before anything is done about it.
+"""Situation: the meaning of a snapshot for its binding, before anything is done about it.
 
 Each part is a question to one module, asked when it is first needed. Here alone it is chosen whether Leeward's law and
 ranks decide or Karmada's (`situation_kind`).
@@ -106,7 +106,8 @@ class Situation:
 
     @property
     def finishes(self) -> bool:
-        """Tells whether this process ends evictions: what another one places is a replacement once that has seen it."""
+        """Tells whether this process ends evictions: a copy that another one places is a replacement once that has seen
+        it."""
         is_observed = self.binding.status.scheduler_observed_generation == self.binding.metadata.generation
         return self.settings.finish and (self.settings.place or is_observed)
 
@@ -118,7 +119,7 @@ class Situation:
 
     @CachedProperty
     def assessment(self) -> Assessment:
-        """Progress of the evictions, by all that is wanted: what a quota refuses is not replaced."""
+        """Progress of the evictions, by all that is wanted: replicas that a quota refuses are not replaced."""
         at, tasks = self.snapshot, self.snapshot.binding.spec.graceful_eviction_tasks
         if not self.finishes or not tasks:
             return Assessment(tasks, (), (), None)
@@ -242,7 +243,8 @@ class Situation:
         return memory_patch(self.binding, memory, is_moving=any(map(moves_on, outcome.eviction_tasks)))
 
     def _awaited_after(self, outcome: Outcome) -> Instants:
-        """Targets that replace copies of which no task tells. What returns to where it was replaces nothing."""
+        """Targets that replace copies of which no task tells. A copy that returns to its former place replaces
+        nothing."""
         known = self.memory.awaited
         if outcome.withdrawal is not None or not self.authority.places:
             return known
@@ -256,7 +258,7 @@ class Situation:
 
     @CachedProperty
     def own_binding(self) -> Binding:
-        """The binding with its own placement: what is remembered of it goes by that."""
+        """The binding with its own placement, by which its memory goes."""
         if self.own is None:
             return self.binding
         spec = msgspec.structs.replace(self.binding.spec, placement=self.own.spec.placement)

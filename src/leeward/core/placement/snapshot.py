@@ -1,8 +1,8 @@
 """Snapshot: all that one decision about a binding is made on. Frozen: two equal snapshots give equal decisions.
 
-Its settings also say what of the binding is ours to decide (`Authority`): scheduling can be suspended, the binding can
-name another scheduler, and parts of the decision can be left to another process. Nothing that follows overrules it
-(S9). `leeward.planning.recording` writes one as JSON and reads it back.
+Its settings also say which parts of the binding are ours to decide (`Authority`). Scheduling can be suspended, the
+binding can name another scheduler, and parts of the decision can be left to another process. Nothing that follows
+overrules it (S9). `leeward.planning.recording` writes one as JSON and reads it back.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ class PlacementSettings:
 
     The parts of the decision can be left to other processes (`ManagerSettings`): `watch` is application failover,
     `finish` the end of eviction tasks, `place` scheduling.
-    `keep_without_place` is S11, `withdraw` that recovery cancels; with `exact_health` what is reported counts as it
-    does in Karmada, for the end of tasks and for application failover, which then forgets where it has been.
+    `keep_without_place` is S11, `withdraw` that recovery cancels. With `exact_health` reports count as in Karmada, for
+    the end of tasks and for application failover, which then forgets where it has been.
     """
 
     evict: bool = True
@@ -64,7 +64,7 @@ class EvictionBudget:
     exhausted: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def defers(self, evictions: Sequence[Eviction], now: datetime) -> Mapping[str, Deferral]:
-        """The evictions that have to wait, by cluster. Only what a drain alone evicts is bound by its budget.
+        """The evictions that have to wait, by cluster. A drain's budget binds only copies that the drain alone evicts.
 
         Holds: C4."""
         by_taint = [eviction for eviction in evictions if eviction.taints]
@@ -85,10 +85,10 @@ UNLIMITED = EvictionBudget()
 class Snapshot:
     """`clusters` and the binding's `works` are by cluster name.
 
-    `clusters` know what is reserved in them for other bindings, what estimators answered, where the others of a
-    workload affinity group are, and which of them hold claims that the template names; the decision only reads them.
+    `clusters` know reservations for other bindings, answers of estimators, the places of a workload affinity group, and
+    claims that the template names. The decision only reads them.
     `brake`: it is engaged, for `brake_reason`. `attention`: who watches the clusters, and since when (S13).
-    `quota_refusal`: why a quota has refused a larger result; what there is may move, but not grow.
+    `quota_refusal`: why a quota has refused a larger result; the binding may move, but not grow.
     """
 
     binding: Binding

@@ -3,7 +3,7 @@
     within an affinity term     its original placement
     in a later term             the first term from that of its original placement on that fits: each cluster that would
                                 get replicas has been healthy for long enough, is not held down, and has room for them.
-                                The original placement comes first there, else what the scheduler says
+                                The original placement comes first there, else the scheduler's answer
     between two terms           the goal that it is on its way to; another one in that term where its cluster is lost
 
 Only asks; the steps are those of `eviction.failback`.
@@ -39,7 +39,7 @@ class TermReturn:
 
 
 def find_way_back(at: Situation, original: OriginalPlacement) -> TermReturn | Failback:
-    """The way back, or else what is to be remembered and when to look again."""
+    """The way back, or else the memory to keep and when to look again."""
     own, clusters = at.own_binding, at.clusters
     names, observed = affinity_names(own.spec), own.status.scheduler_observing_affinity_name
     aimed = common_term(own, original.clusters, clusters)

@@ -1,13 +1,12 @@
 """A decision that lets nothing grow: for a binding whose larger result a quota has refused.
 
-What is assigned may move, be evicted, replaced and taken back; what is wanted beyond it has to wait. So a quota that is
-full stops no failover, also where the user wanted more replicas before the outage (Holds: S1, S11). But whether an
-eviction is finished is judged by all that is wanted: replicas that were lost and that the quota refuses are missing,
-and old copies stay for them. So does a copy that would come back where there is no room for it
-beside what replaces it: its eviction goes on. A placement that the quota refuses takes no copy that is not divided out
-of a cluster that it names no more: what serves there stays until the quota lets in all that is wanted instead (S1).
+Assigned replicas may move, be evicted, replaced and taken back; further ones have to wait. So a full quota stops no
+failover, also where the user wanted more replicas before the outage (Holds: S1, S11). But an eviction is finished by
+all that is wanted: lost replicas that the quota refuses are missing, and old copies stay for them. So does a copy that
+would come back without room beside its replacement: its eviction goes on. A refused placement takes no undivided copy
+out of a cluster that it names no more. That copy stays until the quota lets in all that is wanted instead (S1).
 
-Karmada: differs. Its scheduler tries the larger result again and again, and what a dead cluster has lost stays lost.
+Karmada: differs. Its scheduler tries the larger result again and again, and a dead cluster's replicas stay lost.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,8 +22,8 @@ from leeward.core.scheduling.selection import is_spread
 
 def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot, Binding], Decision]) -> Decision:
     """Decides about the binding as if no more were wanted than it has. `decide` is also given the binding as it is: by
-    what is really wanted, it says whether an eviction is finished. A return that the quota refuses is left out: the
-    evictions go on, and say why they are not finished."""
+    its real wish an eviction is finished. A return that the quota refuses is left out: the evictions go on, and say why
+    they are not finished."""
     binding, known = snapshot.binding, replace(snapshot, binding=as_assigned(snapshot.binding))
     decision = decide(known, binding)
     allowed = _allowed(snapshot, decision)
@@ -48,7 +47,7 @@ def _allowed(snapshot: Snapshot, decision: Decision) -> Decision | None:
 
 
 def as_assigned(binding: Binding) -> Binding:
-    """The binding, asking for what it has."""
+    """The binding, asking for its present replicas."""
     spec, counts = binding.spec, [target.replicas for target in binding.spec.clusters]
     if not counts:
         return binding
@@ -90,7 +89,7 @@ def _sum(targets: Iterable[TargetCluster]) -> int:
 
 
 def _staying(binding: Binding, decision: Decision) -> Decision:
-    """The binding stays where it is; what is finished is finished."""
+    """The binding stays where it is, with its finished evictions."""
     spec = binding.spec
     tasks = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in decision.finished)
     return Decision(

@@ -6,9 +6,9 @@ pipeline stays as it is.
 
 Karmada: pkg/scheduler/core; same, proven by the recorded cases in `tests/data/oracle`.
 
-This package never writes: applying the result (and keeping the old one when there is none) is the caller's.
-Start reading at `pipeline.py`; then `vectors.py`. `leeward.planning` keeps the arrays, and answers for many bindings,
-so that none is given what is reserved for another.
+This package never writes: applying the result (and keeping the old one when there is none) is the caller's. Start
+reading at `pipeline.py`; then `vectors.py`. `leeward.planning` keeps the arrays, and answers for many bindings, so that
+none gets another's reservation.
 """
 
 from leeward.core.scheduling.cluster_arrays import ClusterArrays

@@ -1,7 +1,7 @@
 """Divide: how many replicas each selected cluster gets.
 
-Duplicated gives all to each; static weights divide everything afresh; dynamic weights and Aggregated are *steady*:
-they keep what is assigned and share out only the difference, unless a reschedule was requested.
+Duplicated gives all to each; static weights divide everything afresh. Dynamic weights and Aggregated are *steady*: they
+keep assigned replicas and share out only the difference, unless a reschedule was requested.
 
 Karmada: pkg/scheduler/core/{assignment,division_algorithm}.go; same.
 Holds: S3.
@@ -56,7 +56,7 @@ def mode_of(strategy: ReplicaSchedulingStrategy | None) -> Mode | Unplaceable:
 def _assign_by_tier(
     mode: Mode, request: Request, replicas: int, selected: Sequence[Candidate]
 ) -> Assignment | Unplaceable:
-    """Fills the primary group first, then one overflow group after the other; in a failover around what is held."""
+    """Fills the primary group first, then one overflow group after the other; in a failover around held replicas."""
     total: dict[str, int] = {}
     keeps = request.keep_assigned and sum(candidate.assigned for candidate in selected) <= replicas
     held_beyond = sum(candidate.assigned for candidate in selected) if keeps else 0
@@ -85,7 +85,7 @@ def _assign_all(mode: Mode, request: Request, replicas: int, selected: Sequence[
 
 
 def _assign_statically(request: Request, replicas: int, selected: Sequence[Candidate]) -> Assignment:
-    """Afresh, as Karmada does; in a failover on top of what is assigned, so that no survivor shrinks. Holds: C2."""
+    """Afresh, as Karmada does; in a failover on top of assigned replicas, so that no survivor shrinks. Holds: C2."""
     weights = _static_weights(request, selected)
     kept = {candidate.name: candidate.assigned for candidate in selected if candidate.assigned}
     missing = replicas - sum(kept.values())

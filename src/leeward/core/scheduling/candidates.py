@@ -1,7 +1,7 @@
 """Candidates: the clusters that passed the filters, as arrays: their room, their replicas, their scores.
 
-Room is by the lowest estimate. What clusters report of themselves is in `ClusterArrays.available`, less what is
-reserved for other bindings; from the answers of estimators that cannot know of it, it is taken off here.
+Room is by the lowest estimate. `ClusterArrays.available` has the clusters' own reports, less reservations for other
+bindings. These are taken off here from answers of estimators that cannot know of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -52,7 +52,7 @@ class Candidates:
 
     @property
     def order(self) -> Ints:
-        """Positions from the best on: first what a failover keeps."""
+        """Positions from the best on: first those that a failover keeps."""
         if not (self.score.any() or self.kept.any() or self.claims.any()):
             return np.argsort(-self.available, kind="stable")
         return np.lexsort((-self.available, -self.claims, -self.score, ~self.kept))
@@ -93,7 +93,7 @@ def feasible_in(request: Request, arrays: ClusterArrays) -> Sequence[Cluster]:
 
 def fits_in(request: Request, arrays: ClusterArrays, name: str, replicas: int) -> bool:
     """Tells whether one cluster has room for so many more replicas, also where room decides nothing. One that does not
-    say what it has is not judged."""
+    report its resources is not judged."""
     arrays.refresh()
     row = arrays.rows[name]
     if replicas <= 0 or arrays.clusters[row].status.resource_summary is None:
@@ -124,7 +124,7 @@ def _measured(request: Request, arrays: ClusterArrays, rows: Ints) -> Ints:
 def _estimated(
     request: Request, arrays: ClusterArrays, rows: Ints, estimate: Callable[[Cluster], int], knows_reserved: bool
 ) -> Ints:
-    """Estimated room less what is reserved for others, where the estimator does not know of it; no limit stays none."""
+    """Estimated room less reservations for others, where the estimator does not know of them; no limit stays none."""
     room = np.array([estimate(arrays.clusters[row]) for row in listed(rows)], dtype=np.int64)
     if knows_reserved:
         return room

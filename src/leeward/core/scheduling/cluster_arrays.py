@@ -1,8 +1,8 @@
 """The clusters that a placement is decided on, read-only: by name, and as arrays for all of them at once.
 
-`leeward.planning.Fleet` implements it: what follows from a placement is kept there from one decision to the next, and
-less of a cluster is available when something is reserved there for others. A decision only reads. Rows are clusters in
-the order of their names.
+`leeward.planning.Fleet` implements it. It keeps the effects of a placement from one decision to the next, and offers
+less of a cluster when something is reserved there for others. A decision only reads. Rows are clusters in the order of
+their names.
 """
 
 from abc import ABC, abstractmethod
@@ -54,7 +54,7 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
 
     @abstractmethod
     def available(self, request: Request, rows: Ints) -> Ints:
-        """Number of replicas, or sets of components, that still fit into each of these clusters by what it reports."""
+        """Number of replicas, or sets of components, that still fit into each of these clusters by its report."""
 
     @abstractmethod
     def displaced(self, request: Request, rows: Ints) -> Ints:
@@ -65,7 +65,7 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
         """Instants at which a copy that is placed now would have to leave each cluster, in seconds of the epoch;
         infinity: never.
 
-        `key` stands for what `leaves_at` depends on besides the cluster.
+        `key` stands for everything besides the cluster on which `leaves_at` depends.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The condition `Scheduled`: what a binding says about its scheduling.
+"""The condition `Scheduled`: the result of a binding's scheduling.
 
 Karmada: pkg/scheduler/helper.go (`getConditionByError`); same reasons.
 The cause comes first in a message, and Karmada's text behind it.

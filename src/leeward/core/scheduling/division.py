@@ -1,7 +1,7 @@
 """Dividing replicas by weight: Webster's method (Sainte-Laguë), one replica at a time.
 
-Each replica goes to the party with the greatest weight / (2 * replicas + 1); on a tie to the one with fewer replicas,
-then by name, in the direction that the hash of the template's uid gives, so that not every template favours `a`.
+Each replica goes to the party with the greatest weight / (2 * replicas + 1). A tie goes to the one with fewer replicas,
+then by name, in the direction of the hash of the template's uid. So not every template favours `a`.
 
 Karmada: pkg/util/helper/webster.go; same. Weights are compared as IEEE doubles, as there.
 """

@@ -1,8 +1,8 @@
 """Answers of estimators outside of the scheduler, as data: a question, and how many more fit into each cluster.
 
-The scheduler takes the lowest answer of all estimators and of what clusters report of themselves. Asking, with a
-deadline, is the controller's; here nothing waits, and what was not answered limits nothing. What was reserved since for
-other bindings is taken off, see `ClusterArrays.displaced`.
+The scheduler takes the lowest answer of all estimators and of the clusters' own reports. Asking, with a deadline, is
+the controller's; here nothing waits, and an open question limits nothing. Later reservations for other bindings are
+taken off, see `ClusterArrays.displaced`.
 
 Karmada: pkg/scheduler/core/util.go (`calAvailableReplicas`); same. It asks for every attempt, also where room decides
 nothing.
@@ -56,7 +56,7 @@ def lowest(answers: Iterable[Answers]) -> Answers:
 
 
 def estimator_of(answers_to: Callable[[Request], Answers]) -> Estimator:
-    """The plug-in that reads what was answered, as it is when asked."""
+    """The plug-in that reads the answers, as they are when it is asked."""
 
     def estimate(request: Request) -> Callable[[Cluster], int] | None:
         answers = answers_to(request)

@@ -52,7 +52,7 @@ class Grouping:
         return tuple(Group(name, len(g), weigh(g), self._spanning(g), tuple(g)) for name, g in members.items())
 
     def weights(self, request: Request, chosen: Sequence[Candidate], min_clusters: int) -> dict[str, int]:
-        """The groups of the chosen clusters, with what each of them weighs by these alone."""
+        """The groups of the chosen clusters, with the weight of each by these alone."""
         return {group.name: group.weight for group in self.groups(request, chosen, min_clusters)}
 
     def _spanning(self, group: Iterable[Candidate]) -> Mapping[str, frozenset[str]]:
@@ -91,7 +91,7 @@ def _weigher(request: Request, min_groups: int, min_clusters: int) -> Callable[[
 
 
 def weight_of_claims(request: Request, rank: int) -> int:
-    """Weight that a group has by the claims in it: what is placed already stays with its groups."""
+    """Weight that a group has by the claims in it: placed copies stay with their groups."""
     return 0 if request.assigned else rank * CLAIM_UNIT
 
 

@@ -1,8 +1,8 @@
 """Two affinity terms joined: a binding on its way from one term of `clusterAffinities` to another.
 
 A placement lies in one term. A failback between terms goes in steps, so that targets lie in two of them for a while.
-Whatever is decided meanwhile takes clusters of both: else a change of replicas, or the death of one of them, would
-take away what serves in the other. Then the observed term counts with the other one as its last overflow.
+Each decision meanwhile takes clusters of both: else a change of replicas, or the death of one, would take away the
+serving copies in the other. Then the observed term counts with the other one as its last overflow.
 
 A placement that the user has changed, or asks for anew, is decided on as it stands.
 """

@@ -79,7 +79,7 @@ class Request:
 
     `multiple_pod_templates`: components that go to exactly one cluster are placed as a set.
     `trace`: where to note why; None asks for nothing.
-    `keep_assigned`: a failover asks. What is assigned stays, under static weights, too; only the rest is divided.
+    `keep_assigned`: a failover asks. Assigned replicas stay, under static weights, too; only the rest is divided.
     `claims` ranks the clusters that hold claims of the template, see `claim_locality`.
     """
 
@@ -111,8 +111,8 @@ class Request:
 
     @CachedProperty
     def placement_key(self) -> "PlacementKey":
-        """Key of what `Feasibility` depends on; requests that have this in common share it. Of the terms, only the one
-        in view counts: all of them cost no more than the placement has bytes."""
+        """Key of everything on which `Feasibility` depends; requests with the same key share it. Of the terms, only the
+        one in view counts: all of them cost no more than the placement has bytes."""
         resource, term = self.spec.resource, self.term
         return (
             self.shared_digest or digest_without_terms(self.placement),
@@ -152,7 +152,7 @@ class Request:
         return {target.name: target.replicas for target in self.spec.clusters}
 
     def keeps(self, name: str) -> bool:
-        """Tells whether what is assigned to this cluster comes before all else."""
+        """Tells whether the replicas of this cluster come before all else."""
         return self.keep_assigned and name in self.assigned
 
     @CachedProperty
@@ -218,8 +218,8 @@ class Candidate:
 class Filter:
     """`reject` returns the reason why the cluster is no candidate, or None.
 
-    `shared`: but for clusters that the binding has or leaves, it looks at nothing of the request but the placement, the
-    affinity term in view and the template's kind; bindings with the same placement then share its answers.
+    `shared`: it looks only at the placement, the affinity term in view and the template's kind, but for clusters that
+    the binding has or leaves. Bindings with the same placement then share its answers.
     `concerns`: whether it can refuse the request any cluster at all.
     """
 
@@ -253,8 +253,8 @@ class Estimator:
     """`estimate` answers how many more replicas (for a set: how many more sets of all components) fit into a cluster.
 
     It is asked once for each request; None: it knows nothing of such a request. The smallest answer counts, of all
-    estimators and of what the cluster reports of itself. `knows_reserved`: its answers leave out what is reserved for
-    others; from those of another estimator it is taken off, see `ClusterArrays.displaced`.
+    estimators and of the cluster's own report. `knows_reserved`: its answers leave out reservations for others; from
+    those of another estimator they are taken off, see `ClusterArrays.displaced`.
     """
 
     name: str

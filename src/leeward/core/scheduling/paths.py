@@ -3,10 +3,10 @@ heaviest wins.
 
 Unless a part of it is legal by itself: fewer groups are better then.
 
-There are as many paths as ways to choose groups: 160,000 for 3 of 100 zones. Beyond `MAX_STEPS` the search keeps to
-what it has seen, to the heaviest groups, and to the largest. If no cluster is in two groups, that finds a path wherever
-there is one, and the heaviest wherever each group has enough clusters for its part (no minimum of clusters, or none
-above that of groups); otherwise a heavier one may be missed.
+There are as many paths as ways to choose groups: 160,000 for 3 of 100 zones. Beyond `MAX_STEPS` the search keeps to the
+groups that it has seen, to the heaviest, and to the largest. If no cluster is in two groups, that finds a path wherever
+there is one. It finds the heaviest wherever each group has enough clusters for its part (no minimum of clusters, or
+none above that of groups). Otherwise a heavier one may be missed.
 
 Karmada: spreadconstraint/select_groups.go; same, but without a bound.
 """

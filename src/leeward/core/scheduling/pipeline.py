@@ -1,8 +1,8 @@
 """The scheduler of one binding: filter, score, select, divide.
 
 With `clusterAffinities` the terms are tried in order, from the one that holds now; the first that gives a result wins.
-Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; same, but that the terms before the
-present one are tried, too, when no later one gives a result: in a failover, and where copies are due.
+Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; same, but for the terms before the present
+one. These are tried, too, when no later one gives a result: in a failover, and where copies are due.
 """
 
 from leeward.api.policy import Placement
@@ -28,9 +28,9 @@ def schedule(
 ) -> Placed | Unplaceable:
     """Places the binding's template; when no affinity term gives a result, the outcome says why the first one did not.
 
-    `keep_assigned` is for a failover: see `Request`. It goes around the terms; so does what has copies due (`around`).
-    `trace` is told why; it costs nothing when it is not
-    asked for. Holds: S2, S3, C2.
+    `keep_assigned` is for a failover: see `Request`. It goes around the terms; so does a binding with copies that are
+    due (`around`).
+    `trace` is told why; it costs nothing when it is not asked for. Holds: S2, S3, C2.
     """
     profile = clusters.arrays.profile
     claims = claim_ranks(profile.held_claims(spec), profile.may_serve)
@@ -63,7 +63,8 @@ def affinity_names_to_try(
 ) -> tuple[str, ...]:
     """Names from the observed term on; from the first, when a reschedule is requested or the observed one is gone.
 
-    `around`: those before it come last. What has fled to the last term can flee from there (Karmada's issue 4990).
+    `around`: those before it come last. A binding that has fled to the last term can flee from there (Karmada's issue
+    4990).
     """
     terms = spec.placement.cluster_affinities if spec.placement else ()
     names = tuple(term.affinity_name for term in terms)

@@ -1,9 +1,9 @@
 """Survivors of a failover do not shrink: a result that takes replicas from a cluster that may keep them is no result.
 
-Selection and division already prefer what is assigned when a failover asks (`Request.keep_assigned`). This is the last
+Selection and division already prefer assigned clusters when a failover asks (`Request.keep_assigned`). This is the last
 look: where a spread constraint could be met only by leaving a healthy cluster, nothing is moved at all.
 
-What is not kept: assignments that are no longer legal, and what the user gave up by asking for fewer replicas or for a
+Not kept are assignments that are no longer legal, and those that the user gave up by asking for fewer replicas or for a
 reschedule. Holds: C2. Karmada has no such rule.
 """
 

@@ -1,9 +1,9 @@
 """Rebalancing, as a WorkloadRebalancer asks for it: each workload that it lists is scheduled afresh, once.
 
 A binding is told so by `spec.rescheduleTriggeredAt`. For the first generation that is the rebalancer's creation, so
-that doing it again after a restart has no second effect; a workload that is listed later counts from when that is seen.
-What is no longer listed stays in the status if it was rebalanced, and leaves it otherwise. What was rebalanced is not
-rebalanced again because others were added.
+doing it again after a restart has no second effect. A workload that is listed later counts from when that is seen. A
+workload that is no longer listed stays in the status if it was rebalanced, and leaves it otherwise. None is rebalanced
+again because others were added.
 
 Karmada: pkg/controllers/workloadrebalancer; same, but that later workloads count from then on (there they are not
 moved when they have been scheduled since the rebalancer was made). Holds: C3.
@@ -34,14 +34,14 @@ def needs_trigger(binding: Binding, at: datetime) -> bool:
 
 
 def asked_at(binding: Binding, at: datetime) -> datetime:
-    """Instant to ask for, so that it is done: clocks differ, and the binding may have been scheduled later than that by
-    the clock of who schedules."""
+    """Instant to ask for, so that it is done. Clocks differ, and by the scheduler's the binding may have been scheduled
+    later than that."""
     scheduled = binding.status.last_scheduled_time
     return at if scheduled is None or scheduled < at else scheduled + timedelta(seconds=1)
 
 
 def pending(rebalancer: WorkloadRebalancer) -> tuple[WorkloadReference, ...]:
-    """The listed workloads, each once, that are still to be rebalanced. What was not found is looked for once only."""
+    """The listed workloads, each once, that are still to be rebalanced. A missing one is looked for once only."""
     status = rebalancer.status
     current = status.observed_generation == rebalancer.metadata.generation
     done = {o.workload for o in status.observed_workloads if o.result == SUCCESSFUL or (current and o.result)}

@@ -55,8 +55,8 @@ def applied_placement(binding: Binding) -> Placement | None:
 def term_of_targets(binding: Binding, clusters: Mapping[str, Cluster]) -> str:
     """Affinity term that the present targets were placed in: the observed one, unless they came later than it.
 
-    The targets are written first, and the term with the status. Who decides between the two, after a crash or beside
-    another scheduler, would take what is placed in one term for a leftover of another. Holds: S1.
+    The targets are written first, and the term with the status. A decision between the two, after a crash or beside
+    another scheduler, would take targets in one term for a leftover of another. Holds: S1.
     """
     status, names = binding.status, [target.name for target in binding.spec.clusters]
     is_observed = status.scheduler_observed_generation == binding.metadata.generation

@@ -59,7 +59,8 @@ def is_spread(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> boo
 def room_decides(placement: Placement) -> bool:
     """Tells whether how much room clusters have can change the result.
 
-    Not for what goes everywhere, nor for static weights; overflow groups are for what has no room elsewhere.
+    Not for templates that go everywhere, nor for static weights; overflow groups are for replicas without room
+    elsewhere.
     """
     strategy = placement.replica_scheduling
     if any(term.overflow_affinities is not None for term in placement.cluster_affinities):

@@ -1,5 +1,5 @@
-"""Spread constraints by a field: which it is, and if clusters are counted, or groups of them. What a field means:
-`api.spread_field`.
+"""Spread constraints by a field: which it is, and if clusters are counted, or groups of them. `api.spread_field` has
+the meaning of each.
 """
 
 from collections.abc import Iterable

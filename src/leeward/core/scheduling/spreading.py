@@ -1,8 +1,8 @@
 """Select by group: first the groups, then the clusters in them.
 
 With one grouping this is Karmada's algorithm for regions, for whatever property it groups by. With several, the
-clusters are narrowed down by one after the other (region, provider, zone, labels), so that no maximum is exceeded,
-and the result must reach every minimum; paths are tried from the best on until one does.
+clusters are narrowed down by one after the other (region, provider, zone, labels), so that no maximum is exceeded. The
+result must reach every minimum; paths are tried from the best on until one does.
 
 Karmada: spreadconstraint/select_clusters_by_region.go; the same for regions. Karmada does not spread by anything else.
 Holds: S2.
@@ -92,7 +92,7 @@ def _heads(path: Path, allowed: Choice) -> Choice:
 def _fill(
     allowed: Sequence[Candidate], firsts: Choice, by: Sequence[Grouping], cluster: SpreadConstraint | None
 ) -> Choice:
-    """One cluster of each group, then what the other minima need, then the best up to the clusters' maximum."""
+    """One cluster of each group, then those that the other minima need, then the best up to the clusters' maximum."""
     chosen = list(firsts)
     for grouping in by[1:]:
         _cover(chosen, allowed, grouping)

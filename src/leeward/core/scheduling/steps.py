@@ -64,7 +64,7 @@ def failed_to_assign(failure: Unplaceable, rejected: Mapping[str, str]) -> Unpla
 
 
 def as_they_are(request: Request, names: Iterable[str]) -> tuple[TargetCluster, ...]:
-    """The targets of what is not divided: without replicas, a set with its components."""
+    """The targets of an undivided binding: without replicas, a set with its components."""
     parts = tuple(TargetComponent(component.name, component.replicas) for component in request.spec.components)
     is_set = request.is_set and len(parts) > 1
     return tuple(TargetCluster(name, components=parts if is_set else ()) for name in sorted(names))

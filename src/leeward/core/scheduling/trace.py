@@ -1,7 +1,7 @@
 """Trace of a decision: why a binding went where it went, as the functions that decide tell it when they are asked.
 
-One `TermTrace` for each affinity term that was tried: what refused each cluster, what was left of the others, which
-groups and clusters were chosen, and how the replicas were divided. It changes nothing of the result.
+One `TermTrace` for each affinity term that was tried. It has the refusal of each cluster, the candidates, the chosen
+groups and clusters, and the division of the replicas. It changes nothing of the result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ class CandidateTrace:
 class DivisionTrace:
     """One division: `replicas` more on top of `initial`, by `weights`.
 
-    `remainders` is each cluster's exact share less what it was given.
+    `remainders` is each cluster's exact share less its replicas.
     """
 
     replicas: int

@@ -1,6 +1,6 @@
 """Division in bulk: Webster's method on arrays, with the very results of `division.allocate_seats`.
 
-A party's claims fall with every seat, so the winners of all seats are the greatest claims of all: they are found by a
+A party's claims fall with every seat, so the winners of all seats are the greatest claims of all. They are found by a
 threshold, not one after the other.
 """
 

@@ -27,7 +27,7 @@ def best_by_group(
     """Positions of the chosen clusters, in the order in which they count on a tie; None when there is no choice.
 
     `codes` are each position's group and the groups' names; `order` has the positions from the best on; `held` are
-    those that keep what they have; `claims` is above 0 where claims are held.
+    those that keep their replicas; `claims` is above 0 where claims are held.
     """
     constraint = grouping.constraint
     at_least, at_most = (cluster.min_groups, cluster.max_groups) if cluster else (0, 0)

@@ -1,8 +1,8 @@
 """The pipeline for one affinity term, on arrays: thousands of clusters at once.
 
-What is common is computed on whole arrays: filters, estimates, selection without constraints or by cluster, and all
-ways of dividing. What is rare (groups, overflow tiers, sets of components, foreign plug-ins) goes on cluster by cluster
-from the candidates that the arrays have found.
+Common steps are computed on whole arrays: filters, estimates, selection without constraints or by cluster, and all ways
+of dividing. Rare ones (groups, overflow tiers, sets of components, foreign plug-ins) go on cluster by cluster from the
+candidates that the arrays have found.
 """
 
 from collections.abc import Mapping
@@ -50,8 +50,8 @@ def _place(request: Request, view: ClusterView) -> Placed | Unplaceable:
 
 
 def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
-    """Key of what the answer depends on besides the arrays. Held by the decision replay of
-    histories, which asks anew for each decision (tests/sim/test_decision_replay.py)."""
+    """Key of everything besides the arrays on which the answer depends. Held by the decision replay of histories, which
+    asks anew for each decision (tests/sim/test_decision_replay.py)."""
     spec = request.spec
     requirements = spec.replica_requirements
     return (

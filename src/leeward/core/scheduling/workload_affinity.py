@@ -1,10 +1,10 @@
 """Plug-ins WorkloadAffinity and WorkloadAntiAffinity: next to, or away from, the other bindings of a group.
 
-A group is named by a binding's `workloadAffinityGroups` and lies within one namespace. Who is in which group and where
-is known to `leeward.planning.WorkloadGroups`; a profile without it (gate WorkloadAffinity off) does not have the
-plug-ins. A cluster that is a target already always passes.
+A group is named by a binding's `workloadAffinityGroups` and lies within one namespace.
+`leeward.planning.WorkloadGroups` knows the members of each group and their places. A profile without it (gate
+WorkloadAffinity off) does not have the plug-ins. A cluster that is a target already always passes.
 
-Karmada: plugins/workloadaffinity; same, but that a place which its holder has to leave holds nobody: a group would
+Karmada: plugins/workloadaffinity; same, but that a place which its holder has to leave holds nobody. A group would
 otherwise stay on a dead cluster for ever, each member for the sake of the others.
 """
 
@@ -24,7 +24,7 @@ def stays_everywhere(cluster: str) -> bool:
 def workload_affinity_filters(
     others: OthersOf, is_left: Callable[[str], bool] = stays_everywhere
 ) -> tuple[Filter, Filter]:
-    """The two plug-ins, looking at the groups as they are when asked; `is_left`: what is in the cluster has to go."""
+    """The two plug-ins, looking at the groups as they are when asked; `is_left`: copies in the cluster have to go."""
 
     def reject_alone(request: Request, cluster: Cluster) -> str | None:
         if cluster.name in request.assigned:
