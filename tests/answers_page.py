@@ -43,11 +43,11 @@ VERBS: tuple[tuple[str, str], ...] = (
 )
 HEAD = """# Answers
 
-Why is it there, what comes next, and what if a cluster fails? These verbs look at a control plane (the embedded one, a
-kube-apiserver, or Karmada's own) and change nothing. They ask the functions that decide in production; stories on the
-virtual clock compare the two. All take `-o json` and `-o yaml`, and `--from FILE` in place of a control plane. They exit
-with 0 when all is well, with 1 when something needs somebody, and with 2 when they could not look. `kubectl leeward VERB`
-is the same.
+Why is it there, what comes next, and what if a cluster fails? These verbs look at a control plane (the embedded one,
+a kube-apiserver, or Karmada's own) and change nothing. They ask the functions that decide in production; stories on
+the virtual clock compare the two. All take `-o json` and `-o yaml`, and `--from FILE` in place of a control plane.
+They exit with 0 when all is well, with 1 when something needs somebody, and with 2 when they could not look. `kubectl
+leeward VERB` is the same.
 
 `leeward timeline` tells outages from their objects (`kubectl get outages`; decision 86). `--since 12h`, `--cluster`,
 `--app deploy/web -n shop` and `--outage NAME` choose; `-o markdown` is a report for the post-mortem. It exits with 1

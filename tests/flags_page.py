@@ -8,8 +8,8 @@ from leeward.manager.gates import GATES, WITHOUT_EFFECT
 
 _HEAD = """# Flags
 
-Which flags does each component take? The names are Karmada's, but for those marked *ours*. `leeward up` takes its own for
-the control plane and the agents of a local fleet, and keeps them. Durations are written as in Go: `1m30s`.
+Which flags does each component take? The names are Karmada's, but for those marked *ours*. `leeward up` takes its own
+for the control plane and the agents of a local fleet, and keeps them. Durations are written as in Go: `1m30s`.
 
 Each component writes its log to standard error, an event a line. `--logging-format=json` makes each line a JSON object
 with `time`, `level`, `logger` and `message`, and `trace` of an error; the default is `text`.

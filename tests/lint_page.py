@@ -36,16 +36,18 @@ spec:
 """
 HEAD = f"""# Lint
 
-Why would a failover not fire, or not help? `leeward lint` says so before an outage does, and changes nothing. It looks at
-manifests in files, directories and standard input (`-`). `--from FILE` of `leeward snapshot`, `--kubeconfig` or
-`--data-dir` judge them as if they were applied to that control plane. Without files it looks at a control plane itself.
+Why would a failover not fire, or not help? `leeward lint` says so before an outage does, and changes nothing. It
+looks at manifests in files, directories and standard input (`-`). `--from FILE` of `leeward snapshot`, `--kubeconfig`
+or `--data-dir` judge them as if they were applied to that control plane. Without files it looks at a control plane
+itself.
 
     leeward lint deploy/                            manifests by themselves
     kustomize build . | leeward lint -              what a tool has rendered
     leeward lint deploy/ --from fleet.json          with the clusters and policies of a control plane
     leeward lint                                    a control plane
 
-It exits with 0 without errors and warnings, with 1 when there are some, and with 2 when something could not be read. `-o json`, `-o yaml` and `-o sarif` (SARIF 2.1.0) are for programs.
+It exits with 0 without errors and warnings, with 1 when there are some, and with 2 when something could not be read.
+`-o json`, `-o yaml` and `-o sarif` (SARIF 2.1.0) are for programs.
 
 The functions that decide in production say which policy claims a template, which clusters a placement allows, and how
 long a copy stays under taints. Without a control plane, a placement by names of clusters is judged on these, and one by

@@ -1,18 +1,18 @@
 """The brake: when most of the fleet looks dead, the control plane is more likely cut off than the world at its end.
 
 While it is engaged, a cluster that looks dead gets no automatic NoExecute taint, and no automatic eviction from it
-starts (`due_evictions.is_automatic`). What a person has tainted is evicted, and so is what a policy has tainted in a
-cluster that is alive. The brake releases itself when the ratio has stayed below its threshold for a while.
+starts (`due_evictions.is_automatic`). A person's taint evicts, and so does a policy's in a cluster that is alive. The
+brake releases itself when the ratio has stayed below its threshold for a while.
 
 A cut is not noticed everywhere at once: where clusters begin to fail, and would raise the alarm if they were lost,
 evictions are held already.
 
 Clusters that have vanished from the list (`vanished.py`) count as lost, and half of the fleet is an alarm.
 
-Where two clusters fall silent within one probe period, by time-out and not by refusal, and share neither region, zone
-nor provider, it is more likely the way from here to them. That is an alarm, too, for a bounded time: they may have
-died. The bound belongs to the doubt: clusters that flap start no new hold before they have been calm for a while.
-Of a Pull cluster silence is all that can be known.
+Two clusters may fall silent within one probe period, by time-out and not by refusal, and share neither region, zone nor
+provider. Then it is more likely the way from here to them. That is an alarm, too, for a bounded time: they may have
+died. The bound belongs to the doubt: clusters that flap start no new hold before they have been calm for a while. Of a
+Pull cluster silence is all that can be known.
 
 Holds: S4, S5. Karmada has no such thing (fault 5 of docs/karmada-behaviour.md).
 """
@@ -103,7 +103,7 @@ def looks_dead(cluster: Cluster) -> bool:
 
 
 def signs_of(cluster: Cluster) -> tuple[bool, bool, bool, bool]:
-    """Signs by which the brake goes: while those of all clusters stay the same, so does what it holds."""
+    """Signs by which the brake goes: while those of all clusters stay the same, so do its holds."""
     was_ready = bool(cluster.status.kubernetes_version)
     return looks_dead(cluster), is_failing(cluster), was_ready, cluster.is_being_deleted
 
@@ -127,7 +127,8 @@ def is_alarming(
     is_dead: Callable[[Cluster], bool] = looks_dead,
     vanished: Collection[str] = (),
 ) -> bool:
-    """Tells whether so much of the fleet looks dead that it is more likely us. The fleet is what was ever Ready."""
+    """Tells whether so much of the fleet looks dead that it is more likely us. The fleet is all clusters that were ever
+    Ready."""
     if not settings.enabled:
         return False
     fleet = [cluster for cluster in clusters if cluster.status.kubernetes_version and not cluster.is_being_deleted]
@@ -149,7 +150,7 @@ def decide_brake(
     vanished: Collection[str] = (),
     watched: WatchedTime = ALWAYS,
 ) -> BrakeDecision:
-    """Decides what the brake is to be now, why, and when to look again.
+    """Decides the state of the brake, why, and when to look again.
 
     `vanished` are Clusters that are listed no more. It is released over `watched` time alone.
     """
@@ -222,7 +223,7 @@ def silent_until(
 
 
 def _turned_at(cluster: Cluster) -> datetime:
-    """Instant at which `Ready` turned: what silence means is decided by one clock, of whichever mode the cluster is."""
+    """Instant at which `Ready` turned: one clock decides about silence, in Push and in Pull mode."""
     return (cluster.ready.last_transition_time if cluster.ready is not None else None) or BEGINNING
 
 

@@ -5,8 +5,8 @@
                               above 2, but never for longer than `longest_seconds`
 
 A first outage costs nothing, nor does one in six hours. Score and end lie in the Cluster (an annotation), so that a
-restart neither forgets nor restarts them. Who takes the taint away by hand ends the hold-down until the next return; a
-policy that tolerates the taint is not concerned by it. What runs in the cluster stays; nothing here evicts.
+restart neither forgets nor restarts them. Taking the taint away by hand ends the hold-down until the next return; a
+policy that tolerates the taint is not concerned by it. Copies in the cluster stay; nothing here evicts.
 
 How often a workload can move with this is derived, and the other ways are weighed, in
 `docs/decisions/0009-flapping.md`. Karmada has no such thing. Holds: C1.
@@ -52,8 +52,8 @@ class Flapping(Object, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class HoldDown:
-    """Values that `spec.taints` and our annotation are to be (None: removed). `began` is what is held down from now
-    on."""
+    """Values that `spec.taints` and our annotation are to be (None: removed). `began` is the hold-down that begins
+    now."""
 
     taints: tuple[Taint, ...]
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
@@ -120,8 +120,8 @@ def is_held_down(cluster: Cluster) -> bool:
 
 
 def _by_watched_time(memory: Flapping | None, now: datetime, watched: WatchedTime) -> Flapping | None:
-    """`memory` as if nothing had been missed since. What began at an instant that is still to come, by a clock that was
-    set back since, begins now."""
+    """`memory` as if nothing had been missed since. A beginning in the future, by a clock that was set back since, is
+    now."""
     if memory is None:
         return None
     at = min(watched.moved(memory.at), now)

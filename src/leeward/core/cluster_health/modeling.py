@@ -1,7 +1,7 @@
 """Resource models: how many nodes of each grade a cluster has free, by `spec.resourceModels`.
 
-A node is of the highest grade that it reaches in every resource of the models, by what is free on it now; one that
-reaches none, or has no room for another Pod, is of no grade. So a grade's lower bounds are what each of its nodes has.
+A node is of the highest grade that its free resources reach in every resource of the models. One that reaches none, or
+has no room for another Pod, is of no grade. So each node of a grade has at least its lower bounds.
 
 Karmada: pkg/modeling, pkg/controllers/status (getAllocatableModelings); same, but that a node without room for a Pod
 does not hide the nodes after it, and that nodes which are not usable are of no grade.
@@ -24,7 +24,7 @@ Bounds = Mapping[str, Sequence[Decimal]]
 def count_grades(
     models: Sequence[ResourceModel], nodes: Iterable[tuple[Amounts, Amounts]]
 ) -> tuple[AllocatableModeling, ...]:
-    """`nodes` are what each offers and what of that is taken. Nothing for models that cannot be read."""
+    """`nodes` are the offered and the taken resources of each. Nothing for models that cannot be read."""
     bounds = grade_bounds(models)
     if bounds is None:
         return ()

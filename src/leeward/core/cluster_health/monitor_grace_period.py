@@ -72,7 +72,7 @@ def decide_observed_ready(
 def decide_observed_conditions(
     cluster: Cluster, last_seen: datetime, started: datetime, now: datetime, periods: MonitorGracePeriods
 ) -> ObservedConditions:
-    """Decides what silence makes of a cluster's conditions, for a control plane that listens since `started`."""
+    """Decides the conditions of a silent cluster, for a control plane that listens since `started`."""
     conditions = cluster.status.conditions
     observed = decide_observed_ready(cluster, last_seen, now, periods)
     if observed.condition is not None:
@@ -101,7 +101,7 @@ def is_agent_report(before: ClusterStatus, after: ClusterStatus) -> bool:
 
 
 def _reported(status: ClusterStatus) -> ClusterStatus:
-    """The status without what the control plane writes there."""
+    """The status without the control plane's own conditions."""
     return msgspec.structs.replace(
         status, conditions=tuple(c for c in status.conditions if c.type not in _WRITTEN_HERE)
     )
@@ -110,8 +110,8 @@ def _reported(status: ClusterStatus) -> ClusterStatus:
 def last_seen_before(received: datetime, started: datetime, periods: MonitorGracePeriods) -> datetime:
     """Instant of the last sign of life, as a control plane judges it that has `started` since.
 
-    What it received by the API server's clock counts on, so that no clock starts anew; but it listens for half its
-    grace period before it believes in silence, since it may have been the one who was away.
+    Renewals that it received by the API server's clock count on, so that no clock starts anew. But it listens for half
+    its grace period before it believes in silence, since it may have been away itself.
     """
     return max(received, started - timedelta(seconds=periods.grace_seconds / 2))
 

@@ -1,8 +1,8 @@
-"""Outages of clusters, as a binding tells them: facts, what is expected, and the sentences for people.
+"""Outages of clusters, as a binding tells them: facts, expectations, and the sentences for people.
 
     not_seen_since   since when nothing is known of a cluster (the condition `leeward.dev/LastSeen` of the Cluster)
     find_outages     the targets of a binding that are not Ready, or whose nodes are all down
-    Outlook          what is expected to become of one copy (found by `core.outlook`)
+    Outlook          the expected fate of one copy (found by `core.outlook`)
     OutageReport     all of it: the condition `leeward.dev/ClusterOutage`, the events, the marks in aggregated items
 
 The condition and the events say the same sentence, which is made here and nowhere else. Decides nothing.
@@ -217,12 +217,12 @@ def _marked(item: AggregatedStatusItem, instants: Mapping[str, datetime | None])
 
 
 def marks_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
-    """Instants since which clusters are not seen, as the items say; what cannot be read is no mark."""
+    """Instants since which clusters are not seen, as the items say; an unreadable mark is none."""
     return _instants_in(items, NOT_SEEN_SINCE)
 
 
 def departures_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
-    """Instants at which copies leave clusters that are not seen, as the items say; what cannot be read is no mark."""
+    """Instants at which copies leave clusters that are not seen, as the items say; an unreadable mark is none."""
     return _instants_in(items, LEAVES_AT)
 
 
@@ -247,7 +247,7 @@ def _reported(item: AggregatedStatusItem) -> ReadOnlyManifest:
 
 
 def with_report(status: ResourceBindingStatus, report: OutageReport, now: datetime) -> ResourceBindingStatus:
-    """`status` that says what `report` says."""
+    """`status` with the condition and the marks of `report`."""
     conditions = put_condition(status.conditions, CLUSTER_OUTAGE_CONDITION, report.condition, now)
     items = marked(status.aggregated_status, report.not_seen, report.departures)
     return msgspec.structs.replace(status, conditions=conditions, aggregated_status=items)

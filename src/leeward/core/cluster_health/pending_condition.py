@@ -1,12 +1,12 @@
-"""Pending condition: what is seen of a cluster and does not count yet (`leeward.dev/Failing`).
+"""Pending condition: observations of a cluster that do not count yet (`leeward.dev/Failing`).
 
     True    it is Ready still, but its probes fail, or its agent is overdue
     False   it is not Ready yet, but it answers again
-    absent  what is seen is what `Ready` says
+    absent  observations agree with `Ready`
 
 It is written when such a doubt begins and when it ends, and not in between. `lastTransitionTime` is when the clock of
-the threshold started, so that a restart goes on with it; and the brake counts who is about to be lost. Nobody else
-decides by it, least of all Karmada's clients.
+the threshold started, so that a restart goes on with it. The brake counts clusters that are about to be lost. Nobody
+else decides by it, least of all Karmada's clients.
 
 Karmada keeps this in memory (pkg/util/helper, condition cache), and counts anew after a restart.
 """
@@ -25,7 +25,7 @@ AGENT_OVERDUE = "AgentOverdue"
 
 
 def doubt_of(memory: HealthMemory, observed: Condition, ready: Condition) -> Condition | None:
-    """The doubt after an observation, if there is one; `ready` is what counts now."""
+    """The doubt after an observation, if there is one; `ready` is the condition that counts now."""
     fails = observed.status != "True"
     if fails != (ready.status == "True"):
         return None
@@ -72,7 +72,7 @@ def is_overdue(cluster: Cluster) -> bool:
 def remembered(
     cluster: Cluster, now: datetime, thresholds: Thresholds, frequency_seconds: float
 ) -> HealthMemory | None:
-    """The memory that a restart finds in the Cluster: what is written there counts as observed before.
+    """The memory that a restart finds in the Cluster: its conditions count as observed before.
 
     One look alone never completes a threshold: whoever was away for long has not seen that it lasted.
     """

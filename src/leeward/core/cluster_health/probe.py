@@ -1,8 +1,8 @@
-"""The meaning of what a member answers to a probe: its health endpoint, and one small read as users make it.
+"""The meaning of a member's answers to a probe: of its health endpoint, and of one small read as users make it.
 
 A kube-apiserver whose etcd is dead can say ready for minutes while every read and write hangs. So its word is not
-enough: it is Ready when it also serves a read that no cache answers. The read only takes away from what the health
-endpoint says, and never adds to it.
+enough: it is Ready when it also serves a read that no cache answers. The read only takes away from the health
+endpoint's word, and never adds to it.
 
 Karmada: pkg/controllers/status (getClusterHealthStatus) asks the health endpoint alone; `--karmada-exact` does so.
 """
@@ -22,8 +22,8 @@ _WAY_OUT = "give the credential the right to get Namespaces, or set --probe-serv
 
 
 class Probe(NamedTuple):
-    """`detail` is for people; it stays the same for as long as what is seen does. `uid` is the identity of the member,
-    empty where it does not say."""
+    """`detail` is for people; it stays the same for as long as the observation does. `uid` is the identity of the
+    member, empty where it does not say."""
 
     sight: Sight
     detail: str = ""
@@ -59,8 +59,8 @@ def judge_health(code: int) -> Probe:
 def judge_read(code: int, body: bytes, what: str, endpoint: str) -> Probe:
     """The verdict on the answer to the read of `what`, where `endpoint` has said ok.
 
-    Who is told that there is no such object is served. An answer that says nothing about others (no right to ask, too
-    many requests, not to be decoded) is neither health nor an outage.
+    A 404 is a served read. An answer that says nothing about other clients (no right to ask, too many requests, not to
+    be decoded) is neither health nor an outage.
     """
     if code == 404:
         return Probe("healthy")

@@ -108,8 +108,8 @@ def missing_name(found: Condition | None, observed: Condition, now: datetime, fr
 
 
 def name_is_gone(cluster: Cluster, failure: str, now: datetime) -> Condition | None:
-    """The condition of a cluster whose name has not existed for `NAME_HOLDS`: it counts as unreachable from then on, as
-    a managed cluster does that was deleted with its DNS record. None before that (L2)."""
+    """The condition of a cluster whose name has not existed for `NAME_HOLDS`. It counts as unreachable from then on, as
+    a managed cluster that was deleted with its DNS record. None before that (L2)."""
     found = find_condition(cluster.status.conditions, NOT_OBSERVED_CONDITION)
     if found is None or found.reason != NAME_NOT_FOUND or found.last_transition_time is None:
         return None
@@ -134,10 +134,10 @@ def decide_ready(
 ) -> tuple[HealthMemory | None, Condition]:
     """The memory to keep and the condition that holds now, after one more observation.
 
-    The very first observation counts at once. Between True and not True the current condition stays until the
-    observed status has been the same for the threshold; False and Unknown change places at once. What was observed by
-    a clock that was ahead, and has been set right, counts from now; and what was observed before another leader made
-    the current condition True or False counts from then, so that two of them do not toss it to and fro (C1).
+    The very first observation counts at once. Between True and not True the current condition stays until the observed
+    status has been the same for the threshold; False and Unknown change places at once. An observation by a clock that
+    was ahead, and has been set right, counts from now. One from before another leader made the current condition True
+    or False counts from then, so that two of them do not toss it to and fro (C1).
     """
     if memory is None:
         return HealthMemory(observed.status, BEFORE_ALL), observed
@@ -177,11 +177,11 @@ def watched_memory(
     thresholds: Thresholds,
     stood_still_seconds: float = 0.0,
 ) -> HealthMemory:
-    """The memory without what nobody watched between two looks, each by wall clock and monotonic seconds.
+    """The memory without the unwatched time between two looks, each by wall clock and monotonic seconds.
 
-    The seconds in which this process stood still move the beginning of what was observed, as do a pause of more than
-    `longest_seconds` and a step of the wall clock; after those, what was observed before must also be seen twice more,
-    since one look alone completes no threshold. Holds: S13.
+    The seconds in which this process stood still move the beginning of the observed status. So do a pause of more than
+    `longest_seconds` and a step of the wall clock; after those, the status must also be seen twice more, since one look
+    alone completes no threshold. Holds: S13.
     """
     if memory.since == BEFORE_ALL:
         return memory

@@ -1,13 +1,13 @@
 """Standing taints: those that the control plane has set stand until their cause ends, whoever takes them off.
 
     record_taints     the record of them in the Cluster's status (`api/taint_record.py`)
-    removed_taints    what the record says and the spec does not: somebody has taken it off
+    removed_taints    taints of the record that the spec lacks: somebody has taken them off
     removers_of       who that is, by `metadata.managedFields`
     TaintsWrite       when the spec gets the taints again
 
-What is due depends on the record alone, so that writes of the spec may wait: who heals a difference at once would
-otherwise fight without end. A write is repeated at once when the one before has stood for a while; else the pause
-doubles. Pure; seconds are those of one monotonic clock.
+Due evictions depend on the record alone, so that writes of the spec may wait: healing each difference at once would be
+a fight without end. A write is repeated at once when the one before has stood for a while; else the pause doubles.
+Pure; seconds are those of one monotonic clock.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,9 +1,9 @@
-"""Summary of a cluster: what it offers and what of it is taken, from Nodes and Pods to the Cluster's status.
+"""Summary of a cluster: offered and taken resources, from Nodes and Pods to the Cluster's status.
 
-Here is what one Node and one Pod count for; `planning/usage_summary.py` keeps the sums.
+Here one Node and one Pod are counted; `planning/usage_summary.py` keeps the sums.
 
-Karmada: pkg/controllers/status (getClusterAllocatable, getAllocatedResource); same for nodes and pods as a whole. What
-a member reports is not believed beyond reason (`core.amounts`). Holds: S10.
+Karmada: pkg/controllers/status (getClusterAllocatable, getAllocatedResource); same for nodes and pods as a whole. A
+member's numbers are not believed beyond reason (`core.amounts`). Holds: S10.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
 """The taints that ClusterTaintPolicy objects give to a cluster, and take from it, as its conditions change.
 
-Policies act in the order of their creation; each adds first and removes then. A taint is known by key and effect. What
-a policy has added stays when the policy is deleted.
+Policies act in the order of their creation; each adds first and removes then. A taint is known by key and effect. It
+stays when its policy is deleted.
 
 A policy may name one of the four automatic taints (`cluster.karmada.io/not-ready:NoExecute`, ...), which the condition
 calls for, too. They never fight (L5), because each taint has one owner: the annotation
-`leeward.dev/policy-taints` lists what policies have added, and
+`leeward.dev/policy-taints` lists those of policies, and
 
     listed      it comes and goes by policies alone; the cluster's condition leaves it in place
     not listed  the four come and go by the cluster's condition alone; a policy neither removes nor takes them over
@@ -13,7 +13,8 @@ calls for, too. They never fight (L5), because each taint has one owner: the ann
 so that a policy's own not-ready:NoExecute may come before --failover-eviction-timeout, may stay after the outage, and
 is removed by its `removeOnConditions`. All other taints, set by hand or not, a policy may remove.
 
-What somebody has taken off comes back as long as a policy adds it, with the time that it had (`standing_taints.py`).
+A taint that somebody has taken off comes back as long as a policy adds it, with the time that it had
+(`standing_taints.py`).
 
 Karmada: pkg/controllers/taint; same, proven by its recorded cases, but for this ownership. Holds: S9, L5.
 """

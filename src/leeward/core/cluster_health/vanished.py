@@ -1,9 +1,9 @@
 """Clusters that are in no list, though nobody has unjoined them: a doubt about the list, and no absence.
 
 The Clusters' API may show nothing for a while, as when its APIService changes hands. Unjoining removes the execution
-space before it lets the Cluster go, so that a Cluster without its object is *gone* when its execution space is, and may
-have *vanished* as long as that is there. Whoever registers a Pull member makes the space before the Cluster: whether
-there ever was one, the brake controller finds out.
+space before it lets the Cluster go. So a Cluster without its object is *gone* when its execution space is, and may have
+*vanished* as long as that is there. Registering a Pull member makes the space before the Cluster: whether there ever
+was one, the brake controller finds out.
 
 Decision 22 says why. Karmada takes every Cluster that is not listed for gone.
 """

@@ -4,9 +4,9 @@ The cluster controllers renew a heartbeat (the Lease `karmada-system/leeward-hea
 lasts as long as one process watches without a gap; and it lists the gaps: times during which nobody watched, and steps
 of the wall clock. Both are the same to a deadline: it moves by as much.
 
-    Gap, WatchedTime    the gaps, and what they make of an instant since which something counts
-    Attention           the same with the heartbeat: what may be believed now
-    was_away            whether somebody may believe what was seen before
+    Gap, WatchedTime    the gaps, and their effect on an instant since which something counts
+    Attention           the same with the heartbeat: grounds for belief now
+    was_away            whether somebody may believe earlier observations
     gap_between         the gap between two renewals
 
 Decision 21 says why. Karmada counts by the wall clock alone. Holds: S13.
@@ -44,8 +44,7 @@ class WatchedTime:
     gaps: tuple[Gap, ...] = ()
 
     def moved(self, since: datetime) -> datetime:
-        """Instant from which it would count, had nothing been missed: `since`, later by what was not watched after
-        it."""
+        """Instant from which it would count, had nothing been missed: `since`, later by the unwatched time after it."""
         missed = (gap.end - max(gap.start, since) for gap in self.gaps if gap.end > since)
         return since + sum(missed, timedelta())
 
@@ -71,9 +70,9 @@ ALWAYS = WatchedTime()
 class Attention:
     """Grounds for what may be believed of the clusters now.
 
-    `heartbeat` is the identity of who watches them; empty where nobody has begun, None where no heartbeat is kept at
-    all (Karmada's own controllers, Karmada-exact mode): then everything counts as it stands. `is_now`: it was renewed a
-    moment ago. `settled_at`: from then on what was reported before the heartbeat began has been looked at again.
+    `heartbeat` is the identity of the watching process; empty where nobody has begun. It is None where no heartbeat is
+    kept at all (Karmada's own controllers, Karmada-exact mode): then everything counts as it stands. `is_now`: it was
+    renewed a moment ago. `settled_at`: from then on reports from before the heartbeat began have been looked at again.
     """
 
     time: WatchedTime = ALWAYS
@@ -86,7 +85,7 @@ class Attention:
         return self.heartbeat is not None
 
     def has_settled(self, now: datetime) -> bool:
-        """Tells whether what clusters report has been read again since the heartbeat began."""
+        """Tells whether the clusters' reports have been read again since the heartbeat began."""
         return not self.is_kept or (self.is_now and (self.settled_at is None or now >= self.settled_at))
 
     def settles_at(self, now: datetime) -> datetime | None:
@@ -116,7 +115,7 @@ def gap_between(
 ) -> Gap | None:
     """Time that was not watched between two renewals, which are given as to `was_away`.
 
-    What takes longer than `longest_seconds` was not watched, nor the seconds in which the process that watches stood
+    An interval longer than `longest_seconds` was not watched, nor the seconds in which the watching process stood
     still. A clock that is set back leaves no gap.
     """
     seconds, elapsed = now[1] - last[1], now[0] - last[0]
@@ -133,8 +132,8 @@ def bounded(time: WatchedTime, now: datetime) -> WatchedTime:
 
 
 def _joined(first: Gap, second: Gap) -> Gap:
-    """One gap for two: as long as both, and as late. To no instant does more time count than before, and to those
-    outside it does as much: many short stalls never make up a long one."""
+    """One gap for two: as long as both, and as late. To no instant does more time count than before. To those outside
+    it does as much: many short stalls never make up a long one."""
     return Gap(second.end - (first.end - first.start) - (second.end - second.start), second.end)
 
 
@@ -143,7 +142,7 @@ def render_gaps(gaps: Sequence[Gap]) -> str:
 
 
 def parse_gaps(text: str) -> WatchedTime:
-    """Reads gaps; what nobody can read is none."""
+    """Reads gaps; an unreadable one is none."""
     time = ALWAYS
     for part in filter(None, text.split(",")):
         start, _, end = part.partition("/")

@@ -1,4 +1,4 @@
-"""The binding of an object that other bindings need: who needs it, where, and what they ask for together.
+"""The binding of an object that other bindings need: its dependants, their clusters, and their joint wishes.
 
 Of a binding that a policy has placed, only `requiredBy` and the labels beside it are changed here: the rest is the
 detector's. Holds: S9.
@@ -53,7 +53,7 @@ class AttachedChange:
 
 
 def agree(specs: Iterable[ResourceBindingSpec]) -> Agreement:
-    """Joins what the bindings ask for: one that overwrites, or preserves, decides for all.
+    """Joins the wishes of the bindings: one that overwrites, or preserves, decides for all.
 
     Karmada: docs/proposals (conflicts of dependency distribution policies); same.
     """
@@ -82,7 +82,7 @@ def required_by(present: ResourceBinding | None, dependants: Sequence[Dependant]
 def change_attached(
     template: ReadOnlyManifest, present: ResourceBinding | None, dependants: Sequence[Dependant], agreement: Agreement
 ) -> AttachedChange:
-    """Changes that bring the binding of `template` to what its `dependants` need.
+    """Changes that bring the binding of `template` to the needs of its `dependants`.
 
     A binding that nobody needs and no policy has claimed goes; one that nobody ever needed is somebody else's.
     """

@@ -1,7 +1,7 @@
-"""The order of a new copy: what it needs is in the cluster before it is.
+"""The order of a new copy: its dependencies are in the cluster before it.
 
-A Pod that comes before its ConfigMap does not run; the kubelet tries again after a while, and in a failover that is
-time in which the application is down. Karmada: differs, it writes both at once.
+A Pod that comes before its ConfigMap does not run. The kubelet tries again after a while, and in a failover the
+application is down meanwhile. Karmada: differs, it writes both at once.
 """
 
 from collections.abc import Collection
@@ -15,8 +15,8 @@ without."""
 
 
 def is_refused(work: Work | None) -> bool:
-    """Tells whether a cluster does not have the object of this Work: it refuses it, or has somebody else's. What is
-    there as it was before is had."""
+    """Tells whether a cluster lacks the object of this Work: it refuses it, or has somebody else's. An unchanged
+    earlier object is had."""
     if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
         return False
     return work.applied.status == "False" and not work.status.manifest_statuses

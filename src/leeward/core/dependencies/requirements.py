@@ -17,12 +17,12 @@ _ANY_NAME = "any"
 
 
 def follows(binding: ResourceBinding) -> bool:
-    """Tells whether what the binding's template names goes where the template goes."""
+    """Tells whether objects that the binding's template names go where the template goes."""
     return bool(binding.spec.propagate_deps)
 
 
 def is_named(kind: str, name: str, dependencies: Iterable[DependentObjectReference]) -> bool:
-    """Tells whether one of the dependencies may mean an object; what is selected by labels may be any of its kind."""
+    """Tells whether one of the dependencies may mean an object; a selection by labels may mean any of its kind."""
     return any(each.kind == kind and each.name in ("", name) for each in dependencies)
 
 
@@ -51,11 +51,11 @@ def dependency_problem(dependency: DependentObjectReference, namespace: str, rea
 def required_clusters(binding: ResourceBinding, holding: Collection[str]) -> tuple[TargetCluster, ...]:
     """The clusters in which dependencies have to be.
 
-    They are the targets; the clusters that are being left with a copy that is kept; and those that are still `holding`
-    a Work of the binding, be it one that is being deleted: what a copy needs leaves after it. Replicas are those of
-    the targets. Holds: S1, S15.
+    They are the targets, and the clusters that are being left with a copy that is kept. Those that are still `holding`
+    a Work of the binding count, too, also one that is being deleted: dependencies leave after the copy. Replicas are
+    those of the targets. Holds: S1, S15.
 
-    Karmada: differs, it names the targets only, so that what a copy needs is gone before the copy is.
+    Karmada: differs, it names the targets only, so that dependencies are gone before the copy is.
     """
     needed: dict[str, TargetCluster] = {}
     if binding.metadata.deletion_timestamp is None:
@@ -74,12 +74,12 @@ def clusters_with_data(
     holding: Collection[str],
     fleet: Mapping[str, Cluster],
 ) -> tuple[TargetCluster, ...]:
-    """The clusters of `before` where what others keep something in stays although nothing needs it there any more.
+    """The clusters of `before` where a shared object stays although nothing needs it there any more.
 
-    A claim does not leave a cluster because its workload was evicted, was placed elsewhere by the scheduler, is deleted
-    or replaced, or names it no more: the data in it would be gone. It goes with its own template, and leaves where the
-    user's placement does not let the cluster in any more. `before` is where `dependant` needed it, None when that is
-    gone; `holding` are the clusters that have a Work of it. Holds: S12. Karmada deletes it.
+    A claim does not leave a cluster because its workload was evicted, placed elsewhere, deleted or replaced, or names
+    it no more: the data would be gone. It goes with its own template, and leaves where the user's placement does not
+    let the cluster in any more. `before` is where `dependant` needed it, None when that is gone; `holding` are the
+    clusters that have a Work of it. Holds: S12. Karmada deletes it.
     """
     if dependant is not None and lets_shared_go(dependant):
         return ()
@@ -95,8 +95,8 @@ def is_done_with(
 ) -> bool:
     """Tells whether the copy that `work` describes needs an object no more that its template named before.
 
-    That is so when the Work does not name it, and the copy is seen healthy as the Work says now: then no Pod of before
-    is left. `named` is what the Work names, `dependency` is apiVersion, kind and name. Holds: S1.
+    That is so when the Work does not name it, and the copy is seen healthy by the present Work: then no earlier Pod is
+    left. `named` are the objects that the Work names, `dependency` is apiVersion, kind and name. Holds: S1.
     """
     if work is None:
         return True

@@ -1,4 +1,4 @@
-"""Propagation: which policy claims which template, and what binding results.
+"""Propagation: which policy claims which template, and the binding that results.
 
 Start reading at `matching.py` and `binding.py`.
 """

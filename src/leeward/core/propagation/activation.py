@@ -1,14 +1,14 @@
 """Lazy activation: a policy that takes effect on a template only when a user changes the template.
 
-Karmada goes by events, and forgets at a restart what it was waiting for. Here the template carries the digest of what
-was applied last, or was there when the policy came (`leeward.dev/lazy-digest`). The binding carries it, too, with what
-the policy has made of the template: that may change, or a controller end, before the template says so; and who replaces
-the template leaves it out there.
+Karmada goes by events, and forgets its waits at a restart. Here the template carries the digest of its contents that
+were applied last, or were there when the policy came (`leeward.dev/lazy-digest`). The binding carries it, too, with the
+policy's result: that may change, or a controller end, before the template says so. Replacing the template leaves the
+digest out there.
 
     claimed by a lazy policy for the first time     waits, unless the template is younger than the policy,
                                                     or has changed since another policy was followed
     a change of the policy, or by a control plane   waits
-    a change of the template by a user              takes effect, with all that the policy says by then
+    a change of the template by a user              takes effect, with the policy of then
 
 Holds: S17.
 """
@@ -29,8 +29,8 @@ _WAITING = "waiting-"
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """The annotations that the template has of this, `before` the policy takes effect and `after` that; the binding has
-    those of `after` from the moment on at which it follows the policy.
+    """The template's annotations of this, `before` the policy takes effect and `after` that. The binding has those of
+    `after` from the moment on at which it follows the policy.
 
     `waits`: the binding stays as it is.
     """
@@ -66,8 +66,8 @@ def _followed(policy: AnyPropagationPolicy, binding: Binding | None) -> str | No
 
 
 def _has_changed(template: ReadOnlyManifest, binding: Binding | None) -> bool:
-    """Tells whether there is something else to run than when another policy was followed last: nobody has carried it
-    out, and this one is the first who can."""
+    """Tells whether the contents differ from those when another policy was followed last: this one is the first that
+    can carry them out."""
     followed = binding.metadata.annotations.get(TEMPLATE_CONTENTS_ANNOTATION) if binding is not None else None
     return followed is not None and followed != contents_digest(template)
 

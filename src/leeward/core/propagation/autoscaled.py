@@ -1,15 +1,15 @@
-"""Workloads whose replicas autoscalers in the members decide: what their templates are to say.
+"""Workloads whose replicas autoscalers in the members decide: the labels and replicas of their templates.
 
     scale_target_patch   the label by which members keep their own replicas, while a propagated HorizontalPodAutoscaler
                          of the control plane names the template as its target
-    describe_fight       what is said where nobody has set that label, and two would decide how many replicas there are
-    replicas_to_follow   the number that the members have arrived at, so that the template and what is divided agree
+    describe_fight       the explanation where nobody has set that label, and two would decide the number of replicas
+    replicas_to_follow   the number at which the members have arrived, so that the template and its division agree
 
-Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions, and nothing is followed
-that is not known: while a cluster is not Ready or an application moves, its last report may be old; in the middle of a
-rollout the Pods that it makes beside the others are no replicas; and one that is just being made has none yet. Only a
-label that was set here is taken off, and not while there is such an autoscaler: one whose policy was deleted still
-scales in the members (Holds: S12).
+Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions, but no unknown number is
+followed. While a cluster is not Ready or an application moves, its last report may be old. In the middle of a rollout
+the Pods that it makes beside the others are no replicas, and a new application has none yet. Only a label that was set
+here is taken off, and not while there is such an autoscaler: one whose policy was deleted still scales in the members
+(Holds: S12).
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,8 +48,7 @@ def scale_target(autoscaler: ReadOnlyManifest) -> tuple[tuple[str, str], str]:
 
 def describe_fight(target: ReadOnlyManifest, binding: Binding) -> str:
     """Explanation why autoscalers in the members and the control plane undo each other's replicas of `target`, and the
-    way out; empty where they do not: `target` keeps what members have, or its copies are not divided but as large as it
-    says."""
+    way out. Empty where they do not: `target` keeps the members' replicas, or its copies are undivided."""
     if labels_of(target).get(RETAIN_REPLICAS_LABEL) == "true" or not binding.spec.is_workload:
         return ""
     kind, name = text_at(target, "kind"), target["metadata"]["name"]
@@ -70,7 +69,7 @@ def _scales(autoscaler: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
 def replicas_to_follow(template: ReadOnlyManifest, binding: Binding, clusters: Mapping[str, Cluster]) -> int | None:
     """The replicas that a divided Deployment's template is to ask for; None where it stays as it is.
 
-    All members have reported the present template and rolled it out, and together they have what its status says.
+    All members have reported the present template and rolled it out, and together they have the replicas of its status.
     """
     spec, generation = binding.spec, int_at(template, "metadata", "generation")
     if labels_of(template).get(RETAIN_REPLICAS_LABEL) != "true" or not spec.is_divided or not spec.clusters:

@@ -51,8 +51,8 @@ def build_binding(
 
     `priority` is the value of the PriorityClass that the policy names; `workload_affinity` the gate of that name, and
     `quota_estimate` the gate ResourceQuotaEstimate.
-    `interpretation` is what the template asks for, where that is not what its kind is known for.
-    Raises: ValueError or DecodeError when what the template asks for cannot be read.
+    `interpretation` is that of the template, where it differs from its kind's.
+    Raises: ValueError or DecodeError when the template's fields cannot be read.
     """
     metadata: ReadOnlyManifest = template["metadata"]
     namespaced = bool(metadata.get("namespace"))
@@ -145,7 +145,7 @@ def _schedule_priority(template: ReadOnlyManifest, priority: int | None) -> Bind
 def _with_quota_scope(
     template: ReadOnlyManifest, requirements: ReplicaRequirements | None
 ) -> ReplicaRequirements | None:
-    """The requirements with what says which ResourceQuotas of a cluster concern the pods."""
+    """The requirements with the fields by which ResourceQuotas of a cluster concern the pods."""
     if requirements is None:
         return None
     pod_spec = ("spec",) if template["kind"] == "Pod" else ("spec", "template", "spec")

@@ -1,6 +1,6 @@
-"""The marks of a claim on templates and bindings, and what of a binding the detector owns.
+"""The marks of a claim on templates and bindings, and the detector's part of a binding.
 
-Never touches what others wrote: labels and annotations of users, the scheduler's result, `suspension.scheduling`.
+Never touches the writes of others: labels and annotations of users, the scheduler's result, `suspension.scheduling`.
 """
 
 from collections.abc import Mapping
@@ -74,8 +74,8 @@ def claimed_by(manifest: ReadOnlyManifest) -> str:
 
 
 def standing_claim(template: ReadOnlyManifest, binding: Binding | None) -> str:
-    """The permanent id of the policy that has claimed a template, or `binding`, which was made for it, where the
-    template does not say it: `kubectl replace` leaves out what the user's file does not have. Holds: S17.
+    """The permanent id of the policy that has claimed a template. Where the template does not say it, `binding`, which
+    was made for it, does: `kubectl replace` leaves out marks that the user's file lacks. Holds: S17.
 
     Karmada: differs. There such a template is another policy's from then on, if that one wins it.
     """

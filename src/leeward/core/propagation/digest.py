@@ -1,4 +1,4 @@
-"""A short name for what a resource template asks for, so that a change of its status alone is no change."""
+"""A short name for the contents of a resource template, so that a change of its status alone is no change."""
 
 import hashlib
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def template_digest(template: ReadOnlyManifest) -> str:
 
 
 def contents_digest(template: ReadOnlyManifest) -> str:
-    """Digest as `template_digest`, without any metadata: it changes with what there is to run."""
+    """Digest as `template_digest`, without any metadata: it changes with the contents alone."""
     return _short(_contents(template))
 
 

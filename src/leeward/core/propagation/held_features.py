@@ -1,9 +1,9 @@
 """Features that a binding has already although their gate is off: they stay, and the binding says so.
 
-A gate that is switched off, or was on in the Karmada that was here before, takes nothing from what runs: without the
-components of a workload it would be divided anew by replicas that it did not have, and without its groups the next
-placement of others would go by other rules; dependencies stay where they are, and follow no copy to another cluster.
-What is made anew is made without them.
+A gate that is switched off, or was on in the Karmada that was here before, takes nothing from running applications.
+Without its components a workload would be divided anew by replicas that it did not have. Without its groups the next
+placement of others would go by other rules. Dependencies stay where they are, and follow no copy to another cluster.
+New bindings are made without these features.
 
 Karmada: differs. The binding is written without them.
 """
@@ -25,7 +25,7 @@ class HeldFeature(Enum):
 
 
 def features_of(spec: ResourceBindingSpec) -> frozenset[HeldFeature]:
-    """The features that the binding has by what is written in it."""
+    """The features that the binding has by its own fields."""
     found = {
         HeldFeature.COMPONENTS: spec.components,
         HeldFeature.GROUPS: spec.workload_affinity_groups,

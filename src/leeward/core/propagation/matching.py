@@ -56,7 +56,7 @@ def keep_or_find_policy(
 
 
 def preempts(policy: AnyPropagationPolicy, claimed: AnyPropagationPolicy) -> bool:
-    """Tells whether a policy may take over what another has claimed, where it selects it, too.
+    """Tells whether a policy may take over a template that another has claimed, where it selects it, too.
 
     One of a namespace always preempts a cluster-wide one, and never the other way round; else the greater explicit
     priority does. Karmada: pkg/detector/preemption.go; same.

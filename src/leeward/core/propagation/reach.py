@@ -163,7 +163,7 @@ def is_own_in_each_cluster(api_version: str, kind: str, name: str) -> bool:
 
 
 def _resource_in(binding: ReadOnlyManifest) -> BindingResource:
-    """Resource of what is written; what is no text is empty, and refused as such."""
+    """Resource of the written fields; a value that is no text is empty, and refused as such."""
     given = mapping_in(mapping_in(binding, "spec"), "resource")
     texts = {name: value for name, value in given.items() if isinstance(value, str)}
     return BindingResource(

@@ -1,6 +1,6 @@
-"""Selectors of a policy, sorted by what they name, so that a template is asked for and not searched for.
+"""Selectors of a policy, sorted by kind and name, so that a template is looked up and not searched for.
 
-    SelectedIn          what a policy selects of one kind in one namespace: names, all, or by labels
+    SelectedIn          the selection of a policy of one kind in one namespace: names, all, or by labels
     Selected            the whole of a policy's selectors, by kind and namespace
     select              makes it
 
