@@ -1,13 +1,13 @@
 # `make` lists the targets. Everything they need is installed into .venv by scripts/setup.
 .DEFAULT_GOAL := help
 BIN := .venv/bin
-CODE := src kubeserver/src tests bench
+CODE := src kubeserver/src kubecluster/src tests bench
 PAGE := src/leeward/dashboard/page/index.html
 PAGE_TOOLS := web/node_modules/.ready
 PAGE_SOURCES := $(shell find web -path web/node_modules -prune -o -type f -print)
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 
-OURS := pyproject.toml --no-emit-package leeward-kubeserver
+OURS := pyproject.toml --no-emit-package leeward-kubeserver --no-emit-package leeward-kubecluster
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
 AUDIT := .venv-audit
 SITE := .venv-docs
@@ -53,6 +53,7 @@ dist: setup page  ## build the wheels and source archives into dist/, and try th
 	@rm -rf dist/leeward*.whl dist/leeward*.tar.gz
 	@$(BIN)/python -m hatchling build -d dist
 	@cd kubeserver && ../$(BIN)/python -m hatchling build -d ../dist
+	@cd kubecluster && ../$(BIN)/python -m hatchling build -d ../dist
 	@$(BIN)/pytest -x -p no:cacheprovider tests/release
 
 oracle: setup  ## replay recorded answers: make oracle DIR=path (default: those of the tests)

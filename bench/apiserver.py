@@ -12,7 +12,7 @@ import uvloop
 
 from bench.creating import CLIENTS, Creator, creating, measure_creates
 from bench.servers import Figures, print_beside, started
-from leeward.client import Client
+from kubeclient import Client
 
 OBJECTS = int(os.environ.get("BENCH_OBJECTS", "42000"))
 LIST_TRIES = 3

@@ -26,11 +26,12 @@ from bench.copies import NAMESPACE, copy_seconds, deployment
 from bench.member import DEPLOYMENTS
 from bench.servers import TOKEN, Target, free_port, running
 from kubeapi.codec import render_yaml
+from kubeapi.core import SECRETS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import CLUSTERS, PROPAGATION_POLICIES, RESOURCE_BINDINGS, SECRETS
+from kubeclient import Client, WorldError
+from leeward.api.resource import CLUSTERS, PROPAGATION_POLICIES, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
-from leeward.client import Client, WorldError
 
 MEMBERS = ("member1", "member2", "member3")
 CREATORS = 8

@@ -15,9 +15,9 @@ import uvloop
 from bench.servers import TOKEN, Target, leeward, trusting
 from kubeapi import codec
 from kubeapi.transport import Request, Transport
-from leeward.client.credentials import FixedToken
-from leeward.client.http import HttpTransport
-from leeward.client.proxied import ProxiedTransport
+from kubeclient.credentials import FixedToken
+from kubeclient.http import HttpTransport
+from kubeclient.proxied import ProxiedTransport
 
 REQUESTS, TURNS = 200, 4
 CLIENTS = (1, 16)

@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.member import DEPLOYMENTS
 from bench.servers import Target, kubernetes
 from kubeapi.meta import Manifest
-from leeward.client import Client
+from kubeclient import Client
 
 NAMESPACE = "default"
 COPIES = 400

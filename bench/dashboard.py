@@ -13,11 +13,11 @@ import msgspec
 from bench.foresight import NOW, fleet_state
 from bench.servers import Target
 from kubeapi.resource import Resource
+from kubeclient import Client
 from leeward.answers.fleet_state import RecordedFleet
 from leeward.api.resource import CLUSTERS as CLUSTER_KIND
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import AggregatedStatusItem, ResourceBinding, ResourceBindingStatus
-from leeward.client import Client
 from leeward.dashboard.feed import Feed
 from leeward.dashboard.rights import WHOLE_SIGHT
 from leeward.dashboard.seen_fleet import SeenFleet

@@ -28,11 +28,11 @@ import msgspec
 
 from bench.copies import copy_seconds
 from bench.fleet_scene import COPIES, DEPLOYMENTS, READS, VICTIM, Scene, Size, deployment, group_of, scene, until
+from controller_runtime.informer import Informer
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
-from leeward.runtime.informer import Informer
 
 POINTS = "10x200,32x200,100x200,32x800"
 FULL = "100x10000"

@@ -23,14 +23,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from bench.fleet_copies import DONE, ORDERS, UID, Orders
 from bench.servers import TOKEN, Target, certificate, free_port, kubernetes, leeward, spent_by
 from kubeapi.codec import decode, encode, render_yaml
+from kubeapi.core import NAMESPACES, SECRETS
 from kubeapi.errors import WorldError
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client
+from kubeclient.connection import Connection, transport_of
 from leeward.api.names import CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, NAMESPACES, PROPAGATION_POLICIES, SECRETS
+from leeward.api.resource import CLUSTERS, PROPAGATION_POLICIES
 from leeward.app.install.installing import install
-from leeward.client import AlreadyExists, Client
-from leeward.client.connection import Connection, transport_of
 
 VICTIM = "member-000"
 DIES, LIVES = "dies", "lives"

@@ -14,6 +14,7 @@ from itertools import islice
 import msgspec
 
 from kubeapi.codec import encode
+from kubeapi.core import Toleration
 from kubeapi.meta import ObjectMeta
 from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
@@ -28,7 +29,6 @@ from leeward.api.cluster import (
     ClusterStatus,
     ResourceSummary,
 )
-from leeward.api.core import Toleration
 from leeward.api.meta import Condition
 from leeward.api.names import (
     APPLIED_PLACEMENT_ANNOTATION,

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from bench.binding import MEMBERS, policy
 from bench.copies import NAMESPACE, deployment
 from bench.member import DEPLOYMENTS
+from controller_runtime.identity import Key
+from controller_runtime.informer_cache import InformerCache, without_owned_fields
+from controller_runtime.packing import RecentObjects
 from kubeapi import codec
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import NotFound
 from leeward.api.resource import PROPAGATION_POLICIES
-from leeward.client import NotFound
 from leeward.manager.timing import Timing
-from leeward.runtime.identity import Key
-from leeward.runtime.informer_cache import InformerCache, without_owned_fields
-from leeward.runtime.packing import RecentObjects
 from leeward.sim.world import World
 
 OBJECTS = 2_000

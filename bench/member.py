@@ -19,6 +19,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.tls import server_context
+from kubeclient import Client, Expired, NotFound, WorldError
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.handlers.chain import handler_chain
 from kubeserver.http.front import HttpFront
@@ -26,7 +27,6 @@ from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
-from leeward.client import Client, Expired, NotFound, WorldError
 
 DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", namespaced=True)
 STEP_SECONDS = 0.3

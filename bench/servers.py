@@ -23,9 +23,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from kubeapi.codec import render_yaml
 from kubeapi.errors import WorldError
 from kubeapi.loop.clock import SystemClock
+from kubeclient import Client
+from kubeclient.connection import Connection, transport_of
 from kubeserver.certificates import Authority
-from leeward.client import Client
-from leeward.client.connection import Connection, transport_of
 
 TOKEN = "bench"
 START_SECONDS = 60.0

@@ -15,21 +15,21 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
+from controller_runtime.cache_budget import CacheBudget
+from controller_runtime.follower import PAGE_SIZE
+from controller_runtime.informers import Informers
 from kubeapi.codec import from_wire
+from kubeapi.core import NODES, PODS
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client, Request, Response
 from leeward.api.cluster import ResourceModel
 from leeward.api.counted import COUNTED_NODES, COUNTED_PODS
 from leeward.api.defaulting import default_resource_models
-from leeward.api.resource import NODES, PODS
-from leeward.client import Client, Request, Response
 from leeward.core.cluster_health.summary import Summary
 from leeward.planning.node_table import NodeTable
 from leeward.planning.pod_table import PodTable
 from leeward.planning.usage_summary import UsageSummary
-from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.follower import PAGE_SIZE
-from leeward.runtime.informers import Informers
 from tests.unit.planning import summary_reference
 
 PODS_THERE, NODES_THERE, APPLICATIONS = 20_000, 700, 1_000

@@ -12,8 +12,8 @@ from typing import Any
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Request
 from kubeserver.handler import User
-from leeward.client import Request
 from leeward.manager.timing import Timing
 from leeward.sim.world import CONTROLLERS, World
 from simulator.candidate import Candidate

@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from bench.servers import TOKEN, Target, leeward
+from kubeapi.core import CONFIG_MAPS
 from kubeapi.meta import Manifest
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Client
+from kubeclient import Client
 
 OBJECTS, OBJECT_BYTES, WATCHES = 10_000, 2_000, 1_500
 CREATORS, AT_ONCE = 16, 50

@@ -9,8 +9,8 @@ import ssl
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from leeward.client import kubeconfig
-from leeward.client.connection import Connection, ssl_context_of
+from kubeclient import kubeconfig
+from kubeclient.connection import Connection, ssl_context_of
 
 DEADLINE_SECONDS = 60.0
 """Deadline of one request: ends what would hang."""

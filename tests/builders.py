@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from kubeapi.codec import encode
+from kubeapi.core import Taint, Toleration
 from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import APIEnablement, APIResource, Cluster, ClusterSpec, ClusterStatus
-from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, REFLECTED_CONDITION, execution_space
 from leeward.api.policy import (

@@ -5,8 +5,8 @@ from functools import reduce
 
 from msgspec.structs import replace
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster, NodeSummary, ResourceSummary
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import (
     DRAIN_BUDGET_ANNOTATION,

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kubeapi.codec import encode, from_wire
+from kubeapi.core import Taint
 from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import FailoverBehavior

@@ -18,6 +18,7 @@ from pathlib import Path
 from kubeapi.codec import decode, encode
 from kubeapi.files import write_file
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from leeward import __version__
 from leeward.answers.fleet_state import encode_state
 from leeward.answers.reading import read_fleet
@@ -28,7 +29,6 @@ from leeward.app.local.backups import back_up
 from leeward.app.local.layout import Layout
 from leeward.app.migration.adopting import adopt
 from leeward.app.migration.kinds import CLUSTER_MANIFESTS, CONFIG_MAP_MANIFESTS
-from leeward.client import Client
 from leeward.sim.world import World
 from tests.format_shapes import shapes, write_shapes
 from tests.migration.aggregated import AggregatedWorld

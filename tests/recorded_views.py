@@ -14,8 +14,8 @@ from aiohttp.web import RouteDef
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
+from kubeclient.connection import Connection
 from leeward.api.resource import CLUSTERS
-from leeward.client.connection import Connection
 from leeward.dashboard.answering import Answering
 from leeward.dashboard.asked_as_user import AskedAsUser
 from leeward.dashboard.context import SESSION_HEADER, DashboardConfig, DashboardContext

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changes.md",
     "bench/README.md": "measurements.md",
     "kubeserver/README.md": "kubeserver.md",
+    "kubecluster/README.md": "kubecluster.md",
 }
 """Pages that stand beside what they are about, and where they are in the site."""
 

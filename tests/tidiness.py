@@ -16,13 +16,13 @@ from typing import Any
 from vulture import Vulture
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ("src", "kubeserver/src")
+SOURCE = ("src", "kubeserver/src", "kubecluster/src")
 PYTHON = (*SOURCE, "tests", "bench")
 _ITSELF = ("tidiness", "test_tidy")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = ("body", "orelse", "finalbody")
 _PAGE = re.compile(
-    r"(?<![\w/])(?:docs|deploy|examples|scripts|src|kubeserver/src|tests|bench)/[\w./-]*\w\.(?:md|py|sh|toml|yaml|json)\b"
+    r"(?<![\w/])(?:docs|deploy|examples|scripts|src|kubeserver/src|kubecluster/src|tests|bench)/[\w./-]*\w\.(?:md|py|sh|toml|yaml|json)\b"
 )
 _MODULE = re.compile(r"`((?:[\w.-]+/)*\w+\.py)`")
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
@@ -106,7 +106,7 @@ def shared_class_names() -> dict[str, int]:
 
 
 def figures() -> dict[str, int]:
-    """Figures of the whole tree that have a bound; docstrings are those of the simulator, too."""
+    """Figures of the whole tree that have a bound; docstrings are those of the simulator and of kubecluster, too."""
     texts = dict(sources("src/leeward"))
     trees = {path: _tree(text) for path, text in texts.items()}
     imports = [
@@ -117,7 +117,7 @@ def figures() -> dict[str, int]:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     told = [
         ast.get_docstring(node) or ""
-        for tree in (*trees.values(), *(_tree(text) for _, text in sources("src/simulator")))
+        for tree in (*trees.values(), *(_tree(text) for _, text in sources("src/simulator", "kubecluster/src")))
         for node in ast.walk(tree)
         if isinstance(node, documented)
     ]
@@ -265,6 +265,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "src").rglob("*.md"),
         *(ROOT / "kubeserver").rglob("*.md"),
+        *(ROOT / "kubecluster").rglob("*.md"),
         ROOT / "Makefile",
         ROOT / ".ci/run",
     ):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 
-from leeward.client import Request, Response, Unreachable
+from kubeclient import Request, Response, Unreachable
 
 
 class Sent:

@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 BIN = ROOT / ".venv/bin"
-CODE = ("src", "kubeserver/src", "tests", "bench")
+CODE = ("src", "kubeserver/src", "kubecluster/src", "tests", "bench")
 PASSED = ROOT / "build/types.json"
 """Checks that have passed, and the digests of what files declare, by the digests of their texts."""
 _TYPE_COMMENT = re.compile(r"#\s*type:(?!\s*ignore)")

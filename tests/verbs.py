@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from kubeapi.loop.randomness import Randomness
+from kubeclient import Client
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import Layout
 from leeward.app.local.processes import ProcessRecord
 from leeward.cli.program import main
-from leeward.client import Client
 from leeward.operations.orphan_findings import OrphanFindings
 from leeward.operations.orphans import Reach
 from leeward.operations.status import Found

@@ -21,15 +21,15 @@ from typing import Any, Self
 from kubeapi.codec import DecodeError, parse_yaml
 from kubeapi.loop.clock import SystemClock
 from kubeapi.meta import Manifest
+from kubeclient import Client, WorldError
+from kubeclient.connection import transport_of
+from kubeclient.kubeconfig import KubeconfigError, current_context, default_paths, load
 from leeward.answers.fleet_state import FleetState, decode_state, encode_state
 from leeward.answers.imagined import ImaginedChange, imagine_policies, imagine_scale, select_clusters
 from leeward.answers.reading import read_fleet
 from leeward.answers.resilience import CLUSTER, Resilience, losses_by, survey
 from leeward.answers.subjects import Answer, asked_of, binding_asked_of, explain_in
 from leeward.answers.what_if import WhatIf, what_if
-from leeward.client import Client, WorldError
-from leeward.client.connection import transport_of
-from leeward.client.kubeconfig import KubeconfigError, current_context, default_paths, load
 from leeward.operations import OperationFailed
 from leeward.sim.rehearsal.rehearsal import RehearsalFailed, RehearsalReport, rehearse
 from leeward.sim.rehearsal.scenario_file import Scenario, ScenarioProblem, parse_scenario

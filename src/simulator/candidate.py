@@ -9,16 +9,16 @@ that of a leader which leaves the rest to shards; a `ShardCandidate` does that o
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
+from controller_runtime.leader import READING, FencedTransport, LeaderElector, NotLeading
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client, Request, Response, Transport
 from kubeserver.inprocess import ADMIN
 from leeward.api.names import leader_identity
-from leeward.client import Client, Request, Response, Transport
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.standby import Standby
-from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, NotLeading
 from leeward.runtime.shard_leases import LeaderWatch, ShardElector
 from leeward.runtime.shard_spread import ShardSpread
-from leeward.runtime.sharding import Sharding
+from leeward.runtime.sharding import LeaderSettings, Sharding
 from leeward.runtime.work_share import WHOLE, Shard, WorkShare
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import CONTROLLERS, World

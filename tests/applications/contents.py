@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from kubeapi.codec import decode_any
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.client import Client
+from kubeclient import Client
 
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 PASSING = frozenset({"ComponentStatus", "Event", "Lease"})

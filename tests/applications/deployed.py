@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import NotFound, WorldError
 from leeward.api.meta import find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.client import NotFound, WorldError
 from leeward.core.execution.addresses import selector_of_service, selects, services_behind
 from leeward.sim.world import World
 from tests.applications.application import Application

@@ -7,13 +7,13 @@ from asyncio.subprocess import DEVNULL, Process
 from pathlib import Path
 
 from kubeapi.loop.randomness import Randomness
+from kubeclient import Client
+from kubeclient.connection import transport_of
+from kubeclient.kubeconfig import load
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import LocalFleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout
 from leeward.app.local.ports import pick_port
-from leeward.client import Client
-from leeward.client.connection import transport_of
-from leeward.client.kubeconfig import load
 
 START_SECONDS = 180.0
 TOLD = 6_000

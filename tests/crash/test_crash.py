@@ -17,8 +17,8 @@ import pytest
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
-from leeward.client.decoding import WatchEvent
+from kubeclient import AlreadyExists, Client, Conflict, NotFound, WorldError
+from kubeclient.decoding import WatchEvent
 from tests.crash.ledger import Ledger, Lost
 from tests.crash.server import Server
 

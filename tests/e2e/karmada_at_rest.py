@@ -12,14 +12,14 @@ from typing import TypeVar
 import yaml
 
 from kubeapi.meta import Manifest
+from kubeclient import Client
+from kubeclient.connection import transport_of
+from kubeclient.kubeconfig import load
 from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.api.schema import CUSTOM_KINDS, custom_resource_definitions
 from leeward.app.migration.cluster_storage import write_all
 from leeward.app.migration.kinds import CLUSTER_MANIFESTS, CLUSTERS_SERVICE
 from leeward.app.migration.record import ClusterRecord, KeptObject, SwitchRecord, write_cluster, write_record
-from leeward.client import Client
-from leeward.client.connection import transport_of
-from leeward.client.kubeconfig import load
 from leeward.operations.bindings import list_manifests
 from tests.e2e.answers import ask
 from tests.e2e.fleet import Fleet

@@ -20,12 +20,12 @@ from msgspec import structs
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response
+from kubecluster.channels import STDERR, STDOUT, Channels, exited
+from kubecluster.spdy_channels import PROTOCOL_HEADER, channels_for
 from kubeserver import errors
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User
 from kubeserver.http.front import HttpFront
-from leeward.members.channels import STDERR, STDOUT, Channels, exited
-from leeward.members.spdy_channels import PROTOCOL_HEADER, channels_for
 from tests.certificates import Authority
 from tests.e2e.port_forward import forward_ports
 

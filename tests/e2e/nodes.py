@@ -12,14 +12,14 @@ from pathlib import Path
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from leeward.client import Client, WorldError
-from leeward.client.connection import transport_of
-from leeward.client.kubeconfig import load
-from leeward.members import WorkloadSettings
-from leeward.members.infrastructure import NodesController
-from leeward.members.kubelet import KubeletController
-from leeward.members.platform import Platform
-from leeward.members.scheduler import SchedulerController
+from kubeclient import Client, WorldError
+from kubeclient.connection import transport_of
+from kubeclient.kubeconfig import load
+from kubecluster import WorkloadSettings
+from kubecluster.infrastructure import NodesController
+from kubecluster.kubelet import KubeletController
+from kubecluster.platform import Platform
+from kubecluster.scheduler import SchedulerController
 from leeward.runtime.metrics import Metrics
 
 RETRY_SECONDS = 1.0

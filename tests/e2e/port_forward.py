@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.transport import Request
+from kubeapi.unstructured import list_at
+from kubecluster.rules.references import all_containers
+from kubecluster.spdy import Opened, Pinged, Received, Reset, SpdyConnection, SpdyError, SpdyEvent, data_frame
 from kubeserver import errors
 from kubeserver.handler import StreamResponse, WayBack
-from leeward.core.interpreter.fields import list_at
-from leeward.members.rules.references import all_containers
-from leeward.members.spdy import Opened, Pinged, Received, Reset, SpdyConnection, SpdyError, SpdyEvent, data_frame
 
 TUNNEL = "SPDY/3.1+portforward.k8s.io"
 UPGRADE, PROTOCOL = "SPDY/3.1", "portforward.k8s.io"

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from kubeapi.codec import render_yaml
+from kubeclient import Client, Forbidden
+from kubeclient.connection import Connection, transport_of
+from kubeclient.kubeconfig import load
 from leeward.app.registering import write_kubeconfig
-from leeward.client import Client, Forbidden
-from leeward.client.connection import Connection, transport_of
-from leeward.client.kubeconfig import load
 from tests.e2e.applications import has_moved_to, is_cleaned_up, place_divided, remove
 from tests.e2e.fleet import Fleet
 from tests.e2e.test_pull import register

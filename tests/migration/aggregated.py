@@ -9,6 +9,7 @@ from typing import Self
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response, Transport
+from kubeclient import Client, Unreachable
 from kubeserver.handlers.initializing import InitializingStorage
 from kubeserver.inprocess import ADMIN, InProcessTransport
 from kubeserver.starting import start_apiserver
@@ -16,7 +17,6 @@ from kubeserver.store import Store
 from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.migration.kinds import API_SERVICES, CLUSTERS_SERVICE
-from leeward.client import Client, Unreachable
 from leeward.manager.agents import AGENT_ACCESS
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.settings import ManagerSettings

@@ -18,8 +18,8 @@ from typing import Any
 
 from kubeapi.meta import Manifest, format_micro_time, format_time
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client, NotFound
 from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE, execution_space
-from leeward.client import AlreadyExists, Client, NotFound
 
 CLUSTERS = Resource.of_manifests("cluster.karmada.io/v1alpha1", "clusters", "Cluster", False)
 WORKS = Resource.of_manifests("work.karmada.io/v1alpha1", "works", "Work", True)

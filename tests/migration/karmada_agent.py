@@ -9,10 +9,10 @@ import msgspec
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, format_micro_time, format_time
 from kubeapi.resource import Resource
+from kubeclient import Client, Conflict, NotFound
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, execution_space
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import Client, Conflict, NotFound
 from leeward.core.execution.retain import covers, merge
 from leeward.core.interpreter import health_of, reflect_status
 from leeward.sim.member import SimulatedMember

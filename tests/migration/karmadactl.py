@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from kubeapi.certificate_requests import Subject, make_request
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.client import AlreadyExists, Client, NotFound
-from leeward.client.connection import Connection, transport_of
+from kubeclient import AlreadyExists, Client, NotFound
+from kubeclient.connection import Connection, transport_of
 
 RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]

@@ -12,12 +12,12 @@ import msgspec
 
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.meta import Manifest
+from kubecluster.rules.deployment import render_replica_set
+from kubecluster.rules.node import node_name
 from kubeserver.store.medium import Loaded
 from kubeserver.store.record import Record
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.members.rules.deployment import render_replica_set
-from leeward.members.rules.node import node_name
 from leeward.sim.world import Mode, World
 
 RECORDING = Path(__file__).parents[1] / "data" / "migration" / "karmada-at-rest.jsonl.gz"

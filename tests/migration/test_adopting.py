@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import LEASES
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, WorldError
 from leeward.api.names import CLUSTER_NAMESPACE, FLAPPING_TAINT, HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, PROPAGATION_POLICIES, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTERS, OUTAGES, PROPAGATION_POLICIES, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import DEFINITIONS
 from leeward.app.local.errors import FleetError
@@ -20,7 +22,6 @@ from leeward.app.migration.adopting import adopt, plan
 from leeward.app.migration.handing_back import hand_back
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE, CONFIG_MAP_MANIFESTS
 from leeward.app.migration.review import refusals
-from leeward.client import Client, WorldError
 from leeward.core.settings_in_force import SettingsInForce, render_settings
 from leeward.operations.bindings import list_manifests
 from leeward.sim.journal import Write

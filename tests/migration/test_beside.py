@@ -3,18 +3,19 @@
 from collections.abc import Awaitable, Callable
 
 from kubeapi.codec import from_wire
+from kubeapi.core import LEASES
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, format_micro_time
 from kubeapi.resource import Resource
+from kubeclient import NotFound
 from leeward.api.names import POLICY_ID_LABEL, execution_space
-from leeward.api.resource import CLUSTERS, LEASES, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import CUSTOM_KINDS, custom_resource_definitions
 from leeward.app.install.manifests import DEFINITIONS
 from leeward.app.migration.adopting import adopt, plan
 from leeward.app.migration.handing_back import hand_back
 from leeward.app.migration.review import refusals
-from leeward.client import NotFound
 from leeward.sim.world import World
 from leeward.webhook.configurations import MUTATING, VALIDATING
 from tests.migration.aggregated import AggregatedWorld

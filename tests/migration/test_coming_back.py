@@ -5,10 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kubeapi.core import LEASES
 from kubeapi.meta import Manifest
+from kubeclient import Client, Forbidden
 from kubeserver.handler import User
 from leeward.api.names import CLUSTER_NAMESPACE, KUBE_SYSTEM_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
-from leeward.api.resource import LEASES
 from leeward.app.local.errors import FleetError
 from leeward.app.migration.adopting import adopt, plan
 from leeward.app.migration.came_back import find_returned, refuse_karmadas
@@ -16,7 +17,6 @@ from leeward.app.migration.handing_back import hand_back
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
 from leeward.app.migration.one_at_a_time import SETTINGS, alone
 from leeward.app.migration.review import refusals
-from leeward.client import Client, Forbidden
 from leeward.operations.bindings import list_manifests
 from leeward.sim.network import LinkedTransport
 from leeward.webhook.configurations import MUTATING, VALIDATING

@@ -9,6 +9,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response
+from kubeclient import Client
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, SYSTEM_NAMESPACE
 from leeward.api.resource import WORKS
 from leeward.app.install.manifests import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
@@ -23,7 +24,6 @@ from leeward.app.migration.left_marks import (
     marked_objects,
     told_templates,
 )
-from leeward.client import Client
 from leeward.core.execution.deployment_conditions import is_worded_here
 from leeward.operations.bindings import list_manifests
 from tests.migration.aggregated import AggregatedWorld

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 
 import pytest
 
+from kubeapi.core import LEASES
 from kubeapi.meta import Manifest
+from kubeclient import Client, NotFound
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES, PROPAGATION_POLICIES, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import PROPAGATION_POLICIES, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding
 from leeward.app.local.errors import FleetError
 from leeward.app.migration.adopting import adopt, plan
 from leeward.app.migration.kinds import CLUSTER_MANIFESTS
-from leeward.client import Client, NotFound
 from leeward.operations.bindings import list_manifests
 from leeward.sim.world import World
 from tests.migration.aggregated import AggregatedWorld

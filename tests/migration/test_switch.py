@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
-from leeward.api.resource import EVENTS, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.sim.journal import Write
 from leeward.sim.world import World
 from tests.migration.karmada_agent import KarmadaAgent

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("src", "kubeserver/src")
+SOURCES = ("src", "kubeserver/src", "kubecluster/src")
 HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
@@ -34,12 +34,12 @@ WRITERS = (
     "leeward/controllers/unwanted_works.py",
     "leeward/controllers/work_writing.py",
     "leeward/runtime/brake.py",
-    "leeward/runtime/deleting.py",
-    "leeward/runtime/leader.py",
+    "controller_runtime/deleting.py",
+    "controller_runtime/leader.py",
     "leeward/runtime/reassignment.py",
     "leeward/runtime/shard_leases.py",
     "leeward/runtime/sharding.py",
-    "leeward/runtime/statuses.py",
+    "controller_runtime/statuses.py",
     "leeward/runtime/work_share.py",
 )
 """Modules of the controllers that write to Works, bindings, taints, finalizers and the objects of members; and what

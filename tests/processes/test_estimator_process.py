@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from kubeapi.resource import Resource
+from kubeclient import Client
+from kubeclient.connection import transport_of
+from kubeclient.kubeconfig import load
 from leeward.api.work import ReplicaRequirements
-from leeward.client import Client
-from leeward.client.connection import transport_of
-from leeward.client.kubeconfig import load
 from leeward.core.scheduling.estimates import Question
 from leeward.estimator.access import EstimatorAccess
 from leeward.estimator.channels import SERVICES, EstimatorChannels

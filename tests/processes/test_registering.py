@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from leeward.client import Client
-from leeward.client.connection import Connection, transport_of
-from leeward.client.kubeconfig import load
+from kubeclient import Client
+from kubeclient.connection import Connection, transport_of
+from kubeclient.kubeconfig import load
 from tests.kubectl import CONTROL_PLANE, run_command
 from tests.migration import karmadactl
 from tests.migration.joining_agent import JoiningAgent

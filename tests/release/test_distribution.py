@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kubecluster import __version__ as cluster_version
 from kubeserver import __version__ as server_version
 from leeward import __version__
 
@@ -22,7 +23,9 @@ WHEEL = f"leeward-{__version__}-py3-none-any.whl"
 ARCHIVE = f"leeward-{__version__}.tar.gz"
 SERVER_WHEEL = f"leeward_kubeserver-{server_version}-py3-none-any.whl"
 SERVER_ARCHIVE = f"leeward_kubeserver-{server_version}.tar.gz"
-FOLDERS = {WHEEL: ".", SERVER_WHEEL: "kubeserver"}
+CLUSTER_WHEEL = f"leeward_kubecluster-{cluster_version}-py3-none-any.whl"
+CLUSTER_ARCHIVE = f"leeward_kubecluster-{cluster_version}.tar.gz"
+FOLDERS = {WHEEL: ".", SERVER_WHEEL: "kubeserver", CLUSTER_WHEEL: "kubecluster"}
 """Folder of the source of each wheel."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """Versions that are tried where they are here; those that pyproject's classifiers name have been."""
@@ -102,11 +105,13 @@ def _runs(path: str) -> bool:
 
 def test_a_build_can_be_repeated_elsewhere(built: Path, tmp_path: Path) -> None:
     again = build(checkout(tmp_path / "source"), tmp_path / "dist")
-    files = (WHEEL, ARCHIVE, SERVER_WHEEL, SERVER_ARCHIVE)
+    files = (WHEEL, ARCHIVE, SERVER_WHEEL, SERVER_ARCHIVE, CLUSTER_WHEEL, CLUSTER_ARCHIVE)
     assert {name: digest(built / name) for name in files} == {name: digest(again / name) for name in files}
 
 
-@pytest.mark.parametrize(("archive", "wheel"), [(ARCHIVE, WHEEL), (SERVER_ARCHIVE, SERVER_WHEEL)])
+@pytest.mark.parametrize(
+    ("archive", "wheel"), [(ARCHIVE, WHEEL), (SERVER_ARCHIVE, SERVER_WHEEL), (CLUSTER_ARCHIVE, CLUSTER_WHEEL)]
+)
 def test_an_archive_builds_the_same_wheel(built: Path, archive: str, wheel: str, tmp_path: Path) -> None:
     run("tar", "--extract", "--no-same-owner", "--file", built / archive, cwd=tmp_path)
     source = tmp_path / archive.removesuffix(".tar.gz")
@@ -117,6 +122,7 @@ def test_an_archive_builds_the_same_wheel(built: Path, archive: str, wheel: str,
 def test_a_wheel_has_its_packages_and_nothing_of_the_tests(built: Path) -> None:
     assert packages(built, WHEEL) == {"leeward"}
     assert packages(built, SERVER_WHEEL) == {"kubeserver", "kubeapi"}
+    assert packages(built, CLUSTER_WHEEL) == {"kubecluster", "controller_runtime", "kubeclient"}
     names = zipfile.ZipFile(built / WHEEL).namelist()
     here = {
         str(path.relative_to(ROOT / "src"))
@@ -139,7 +145,7 @@ def test_only_the_wheels_are_needed_to_see_a_failover(built: Path, version: str,
         pytest.skip(f"there is no Python {version} here: the wheel has not been tried on it")
     home = tmp_path / "home"
     home.mkdir()
-    programs = environment(python, tmp_path / "venv", built / WHEEL, built / SERVER_WHEEL)
+    programs = environment(python, tmp_path / "venv", *(built / wheel for wheel in FOLDERS))
     leeward = programs / "leeward"
     assert json.loads(run(leeward, "version", "-o", "json", cwd=home))["commit"] == "0123456789abcdef"
     assert run(leeward, "demo", cwd=home).rstrip().endswith("ok")

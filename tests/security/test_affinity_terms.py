@@ -20,6 +20,7 @@ import pytest
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Invalid
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.policy import ClusterAffinityTerm, Placement
@@ -27,7 +28,6 @@ from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.rules import bounds
 from leeward.api.rules.bounds import MOST_AFFINITIES, MOST_PLACEMENT_BYTES
 from leeward.api.work import ResourceBindingStatus
-from leeward.client import Invalid
 from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.scheduling import Unplaceable, model, pipeline, schedule

@@ -2,12 +2,12 @@
 
 import pytest
 
+from kubeapi.core import NAMESPACES, SECRETS, Namespace
 from kubeapi.meta import Manifest, ObjectMeta
+from kubeclient import Client, Forbidden
 from kubeserver.handler import User
-from leeward.api.core import Namespace
 from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, AGENT_USER_PREFIX, CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
-from leeward.client import Client, Forbidden
+from leeward.api.resource import CLUSTERS
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.security.test_bootstrap_tokens import UNTYPED_SECRETS, Desk, Tell, tell

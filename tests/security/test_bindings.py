@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import EVENTS, NAMESPACES, SECRETS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, Invalid, NotFound
 from kubeserver.handler import User
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
@@ -29,9 +31,8 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import EVENTS, NAMESPACES, RESOURCE_BINDINGS, SECRETS, WORKS
+from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Work
-from leeward.client import Client, Invalid, NotFound
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.security.worlds import RBAC, UnaskedWorld, namespaces, play_in, user_with, written

@@ -20,32 +20,32 @@ from typing import Any, Literal
 
 import pytest
 
+from controller_runtime.events import EventRecorder
 from kubeapi.certificate_requests import Subject, make_request
+from kubeapi.core import EVENTS, NAMESPACES, SECRETS, Namespace
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
+from kubeclient import Client
+from kubeclient.connection import Connection
 from kubeserver.handler import User
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.core import Namespace
 from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, AGENT_USER_PREFIX
-from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, SECRETS
+from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import BootstrapToken, create_token, list_tokens
 from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate
-from leeward.client import Client
-from leeward.client.connection import Connection
 from leeward.controllers.agent_certificates import REQUESTS, AgentCertificateController
 from leeward.controllers.agent_roles import roles_of_agent
 from leeward.controllers.approved_agents import ApprovedAgentController
 from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.agents import AGENT_ACCESS, approve_agents
 from leeward.runtime.controller_context import ControlPlane, Server
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from tests.certificates import client_authority
 from tests.kubeserver.api_world import ApiWorld, api_world

@@ -20,9 +20,9 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from kubeserver.handler import User
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client
 from leeward.core.member_credentials import ExposedSecret, exposed_secrets
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.timing import Timing

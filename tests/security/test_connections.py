@@ -22,14 +22,14 @@ from kubeapi import connections as counting
 from kubeapi import listening
 from kubeapi.connections import Connections, Incoming, TooManyConnections
 from kubeapi.process import raise_descriptor_limit
+from kubeclient import Request
+from kubeclient.http import HttpTransport
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import User
 from kubeserver.http.front import HttpFront
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.settings import Serving
 from leeward.app.probes import Probes, served
-from leeward.client import Request
-from leeward.client.http import HttpTransport
 from leeward.estimator.grpc_port import DESCRIPTORS, EstimatorFront
 from leeward.estimator.serving import ServerCertificates
 from leeward.runtime.metrics import Metrics

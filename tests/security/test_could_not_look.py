@@ -19,12 +19,12 @@ import pytest
 from kubeapi.errors import LocalFailure, NameNotFound
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client, Request, Response, Unreachable
+from kubeclient.http import HttpTransport, mapped_errors
+from kubeclient.proxied import mapped_library_errors
+from kubeclient.resolving import more_telling
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import NOT_OBSERVED_CONDITION
-from leeward.client import Client, Request, Response, Unreachable
-from leeward.client.http import HttpTransport, mapped_errors
-from leeward.client.proxied import mapped_library_errors
-from leeward.client.resolving import more_telling
 from leeward.core.cluster_health.ready_condition import NAME_HOLDS
 from leeward.operations.status import look_at_fleet
 from leeward.runtime.cluster_probe import ClusterProbe

@@ -13,9 +13,10 @@ Each attack is made where admission is asked, and where it is not.
 import pytest
 
 from kubeapi.codec import encode
+from kubeapi.core import SECRETS
 from kubeapi.meta import Manifest
 from leeward.api.names import DEPENDENCIES_ANNOTATION, depended_by_label
-from leeward.api.resource import RESOURCE_BINDINGS, SECRETS
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.sim.world import World
 from tests.security.worlds import UnaskedWorld, namespaces, play_in, user_with, written
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS

@@ -20,27 +20,22 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from controller_runtime.leader import LeaderElector
 from kubeapi.certificate_requests import make_request
 from kubeapi.codec import encode, parse_yaml
+from kubeapi.core import SECRETS, Secret
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Request, Response
+from kubeclient import AlreadyExists, Client, Forbidden, Transport
 from kubeserver.auth.authorization.attributes import attributes_of
 from kubeserver.handler import User
 from leeward.answers.reading import read_fleet
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import (
-    CLUSTERS,
-    FEDERATED_RESOURCE_QUOTAS,
-    PRIORITY_CLASSES,
-    SECRETS,
-    WORKLOAD_REBALANCERS,
-    WORKS,
-)
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, PRIORITY_CLASSES, WORKLOAD_REBALANCERS, WORKS
 from leeward.app.bootstrap_tokens import create_token
 from leeward.app.install.manifests import (
     CLUSTER_ROLE_BINDINGS,
@@ -55,7 +50,6 @@ from leeward.app.install.manifests import (
     rights,
 )
 from leeward.app.registering import subject_of_agent
-from leeward.client import AlreadyExists, Client, Forbidden, Transport
 from leeward.controllers.agent_certificates import REQUESTS
 from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.choice import BY_DEFAULT, Choice
@@ -65,7 +59,7 @@ from leeward.manager.control_plane import ControllerManager
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.runtime.leader import LeaderElector, LeaderSettings
+from leeward.runtime.sharding import LeaderSettings
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, CONTROLLERS, Mode, World
 from tests.rendered_chart import CHART, WHOLE, components, rendered

@@ -19,14 +19,14 @@ from unittest import mock
 import pytest
 
 from kubeapi.codec import encode
+from kubeapi.core import LEASES
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import VirtualLoop
 from kubeapi.meta import Manifest
 from kubeapi.selectors import Selector, matches
+from kubeclient import Client, Invalid, Request, Response
 from kubeserver.handler import StreamResponse, User
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES
-from leeward.client import Client, Invalid, Request, Response
 from leeward.core.propagation import matching, selecting
 from leeward.manager.timing import Timing
 from leeward.runtime import policy_index

@@ -18,27 +18,27 @@ from typing import Any
 
 import pytest
 
+from controller_runtime.cache_budget import CacheBudget
+from controller_runtime.informers import Informers
 from kubeapi import codec
 from kubeapi.codec import from_wire
+from kubeapi.core import NAMESPACES, NODES, PODS, Secret
 from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client, Forbidden, Request, Response, Undecodable
+from kubeclient.bounds import MAX_OBJECT_BYTES, MEMBER_BOUNDS, MiB
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.counted import COUNTED_NODES
 from leeward.api.meta import find_condition
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, DOUBTFUL_CONDITION
-from leeward.api.resource import NAMESPACES, NODES, PODS, WORKS
+from leeward.api.resource import WORKS
 from leeward.api.work import AggregatedStatusItem
 from leeward.app.connect import connect
-from leeward.client import Client, Forbidden, Request, Response, Undecodable
-from leeward.client.bounds import MAX_OBJECT_BYTES, MEMBER_BOUNDS, MiB
 from leeward.core.interpreter.fields import total
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.planning.node_table import NodeTable
-from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.informers import Informers
 from leeward.sim.world import World
 from tests.world.stories import identities, play
 from tests.world.test_detection import DIVIDED, NGINX, NOT_READY, answers, nginx_runs, reason_of, status

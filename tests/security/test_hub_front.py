@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kubeapi.core import Secret
 from kubeapi.errors import Unreachable
 from kubeapi.transport import Request, Response
+from kubeclient import Client
+from kubeclient.forwarding import Conversation, Forwarded
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import ANONYMOUS, StreamResponse, User
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.app.hub_front import BEARER, Certificates, HubFront
-from leeward.client import Client
-from leeward.client.forwarding import Conversation, Forwarded
 
 PROXIED = "/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy/version"
 ROOT = User("root", ("system:masters", "system:authenticated"))

@@ -16,26 +16,27 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from controller_runtime.events import EventRecorder
+from kubeapi.core import EVENTS
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.transport import Request
+from kubeclient import Client
 from kubeserver.handler import User
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.resource import CLUSTERS, EVENTS
+from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.access import OURS, SPEAKING, grant_member_access
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, open_account
-from leeward.client import Client
 from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, UnifiedAuthController
 from leeward.manager.proxy_headers import headers_to_member
 from leeward.manager.settings import ManagerSettings
 from leeward.runtime.controller_context import ControlPlane, Member, Server
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from leeward.sim.world import World
 from tests.kubeserver.api_world import ApiWorld, api_world

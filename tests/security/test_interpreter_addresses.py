@@ -15,12 +15,12 @@ import pytest
 
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
+from kubeclient import Invalid, Unreachable
+from kubeclient.resolving import ForbiddenAddress
 from leeward.api.interpreter_config import ResourceInterpreterWebhookConfiguration
 from leeward.api.resource import RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.app.flags.settings import settings_of
-from leeward.client import Invalid, Unreachable
-from leeward.client.resolving import ForbiddenAddress
 from leeward.runtime.interpreter_webhooks import HttpsCalls
 from leeward.sim.world import World
 from leeward.webhook.reviews import judge

@@ -16,12 +16,12 @@ import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client, Invalid, NotFound
 from leeward.api.names import POLICY_NAME_ANNOTATION
 from leeward.api.resource import WORKLOAD_REBALANCERS
 from leeward.api.rules import bounds
 from leeward.api.rules.bounds import MOST_SELECTORS, MOST_WORKLOADS
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client, Invalid, NotFound
 from leeward.sim.world import World
 from leeward.webhook.reviews import judge
 from leeward.webhook.store_rules import judge_policy_count

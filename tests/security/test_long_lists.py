@@ -12,6 +12,7 @@ import pytest
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Invalid, NotFound
 from kubeserver.errors import Refused
 from kubeserver.kinds.metadata import MAX_ENTRIES
 from kubeserver.limits import MAX_FIELDS, check_body
@@ -32,7 +33,6 @@ from leeward.api.rules.bounds import (
     MOST_WEBHOOKS,
 )
 from leeward.api.validation import validate, validate_change
-from leeward.client import Invalid, NotFound
 from leeward.sim.world import World
 from tests.security.worlds import UnaskedWorld, play_in
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy

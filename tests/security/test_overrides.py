@@ -16,11 +16,11 @@ import pytest
 from kubeapi import codec
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
+from kubeclient import Client, Invalid
 from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.rules.bounds import MOST_OVERRIDERS
-from leeward.client import Client, Invalid
 from leeward.core.overrides import embedded
 from leeward.core.overrides.override_rule import Rules, rules_of
 from leeward.core.overrides.rendering import (

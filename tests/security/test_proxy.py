@@ -18,26 +18,26 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import from_wire
+from kubeapi.core import Secret
 from kubeapi.errors import NoCredential
 from kubeapi.field import Node
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
+from kubeclient import Client
+from kubeclient.connection import Connection
+from kubeclient.forwarding import Forwarder
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import ANONYMOUS, User
 from kubeserver.handlers.connecting import PROXY
 from kubeserver.http.front import HttpFront
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import AddressRules, address_problems, parse_networks, rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.connect import address_rules, connect, reach
-from leeward.client import Client
-from leeward.client.connection import Connection
-from leeward.client.forwarding import Forwarder
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.timing import Timing

@@ -19,9 +19,9 @@ import pytest
 from kubeapi.certificate_requests import Subject, make_request
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import AlreadyExists, Client, Forbidden
 from kubeserver.handler import User
 from leeward.api.names import AGENT_GROUP
-from leeward.client import AlreadyExists, Client, Forbidden
 from leeward.manager.timing import Timing
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World

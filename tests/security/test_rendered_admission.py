@@ -14,10 +14,10 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Response
+from kubeclient import Request
 from leeward.api.names import execution_space
 from leeward.api.resource import WORKS
 from leeward.app.flags.settings import settings_of
-from leeward.client import Request
 from leeward.sim.world import World
 from tests.kubeserver.test_policies import binding
 from tests.kubeserver.test_policies import policy as rules_of

@@ -13,8 +13,8 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Response
+from kubeclient import Client, Request
 from kubeserver.handler import StreamResponse
-from leeward.client import Client, Request
 from leeward.dashboard import asked_as_user
 from leeward.dashboard.asked_as_user import HIDDEN, LABELS_SECONDS, MOST_LETTERS, AskedAsUser, without_secrets
 from leeward.dashboard.context import SESSION_HEADER, DashboardContext

@@ -17,6 +17,7 @@ from kubeapi.codec import encode
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, ObjectMeta
+from kubeclient import Client, Request, Response
 from leeward.answers.fleet_state import encode_state
 from leeward.answers.reading import read_fleet
 from leeward.answers.redaction import (
@@ -40,7 +41,6 @@ from leeward.api.resource import (
     WORKS,
 )
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, ResourceBindingStatus
-from leeward.client import Client, Request, Response
 from leeward.sim.world import World
 from tests.builders import NOW, binding, cluster, divided, targets
 from tests.transports import Sent

@@ -20,6 +20,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Invalid, NotFound, WorldError
 from leeward.api.resource import (
     CLUSTER_OVERRIDE_POLICIES,
     CLUSTER_PROPAGATION_POLICIES,
@@ -31,7 +32,6 @@ from leeward.api.resource import (
 )
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.api.validation import type_problem
-from leeward.client import AlreadyExists, Invalid, NotFound, WorldError
 from leeward.manager.timing import Timing
 from leeward.sim.world import World
 from tests.security.largest_objects import BASES, FIXED, fields_of, namespace_of, with_field

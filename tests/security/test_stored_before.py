@@ -14,10 +14,10 @@ import pytest
 
 from kubeapi.codec import encode
 from kubeapi.resource import Resource
+from kubeclient import ApiError, NotFound
 from kubeserver.limits import MAX_STORED_BYTES, MAX_VALUES
 from leeward.api.resource import OUTAGES, RESOURCE_BINDINGS
 from leeward.api.schema import CUSTOM_KINDS
-from leeward.client import ApiError, NotFound
 from leeward.sim.world import World
 from tests.security.largest_objects import FIXED, fields_of, namespace_of, with_field
 from tests.security.worlds import UnaskedWorld, play_in

@@ -17,13 +17,13 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import ApiError, Client, Forbidden
 from kubeserver import limits
 from kubeserver.handlers import presenting
 from kubeserver.registry.room import DEFAULT_BOUNDS, StoreBounds
 from kubeserver.store import StoredAmount
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.app.flags.settings import settings_of
-from leeward.client import ApiError, Client, Forbidden
 from leeward.manager.admission import is_own_object, store_bounds
 from leeward.manager.settings import StorageSettings
 from leeward.operations.status import look_at_fleet

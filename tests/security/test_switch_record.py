@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client
 from leeward.app.local.errors import FleetError
 from leeward.app.migration.record import (
     MAX_UNPACKED_BYTES,
@@ -25,7 +26,6 @@ from leeward.app.migration.record import (
     write_cluster,
     write_record,
 )
-from leeward.client import Client
 from tests.kubeserver.api_world import ApiWorld, api_world
 
 MAPS = "/api/v1/namespaces/karmada-system/configmaps"

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from kubeapi.core import NAMESPACES
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, Request
 from kubeserver.admission import Admission
 from kubeserver.handler import User
 from kubeserver.store import Store
-from leeward.api.resource import NAMESPACES
-from leeward.client import Client, Request
 from leeward.manager.timing import Timing
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World

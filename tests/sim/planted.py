@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any, cast
 from unittest import mock
 
+from controller_runtime.informer import Informer
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
+from kubeclient import Client, Conflict
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
-from leeward.client import Client, Conflict
 from leeward.controllers import work_rendering
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.copies import disruption
@@ -26,7 +27,6 @@ from leeward.core.execution.works import build_works
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import Violation
 from leeward.manager import member_side
-from leeward.runtime.informer import Informer
 from simulator.histories import decision_replay
 
 ATTEMPTS = 4

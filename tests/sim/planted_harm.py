@@ -13,12 +13,14 @@ from unittest import mock
 
 import msgspec
 
+from controller_runtime.informer import Informer
+from controller_runtime.queue import WorkQueue
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
-from leeward.client import Client
 from leeward.controllers import (
     foreign_deletions,
     found_removals,
@@ -44,8 +46,6 @@ from leeward.core.placement.snapshot import Authority, authority_over
 from leeward.core.scheduling import Placed
 from leeward.operations import orphans
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.informer import Informer
-from leeward.runtime.queue import WorkQueue
 from simulator.histories.model import (
     AgentIsKilled,
     AnyStep,

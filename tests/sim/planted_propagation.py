@@ -8,6 +8,7 @@ from unittest import mock
 
 from msgspec import structs
 
+from controller_runtime.informer import Informer
 from kubeapi.json_document import Document
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
@@ -25,7 +26,6 @@ from leeward.core.overrides import rendering
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.effort import Effort, Steps
 from leeward.core.overrides.override_rule import Rules, Step
-from leeward.runtime.informer import Informer
 from leeward.runtime.interpreter import Interpreter, NotInterpreted
 from leeward.runtime.override_matching import OverrideMatching
 from simulator.histories.model import Deploy, Drain, History, Provide

@@ -4,9 +4,9 @@ from unittest import mock
 
 import pytest
 
-from leeward.api.core import Lease
-from leeward.client import Request, Response
-from leeward.runtime.leader import FencedTransport, LeaderElector
+from controller_runtime.leader import FencedTransport, LeaderElector
+from kubeapi.core import Lease
+from kubeclient import Request, Response
 from leeward.runtime.shard_leases import ShardElector
 from simulator.histories.model import (
     ApiServerIsKilled,

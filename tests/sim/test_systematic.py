@@ -6,8 +6,8 @@ from unittest import mock
 
 import pytest
 
-from leeward.client import Unreachable
-from leeward.runtime.informer import Informer
+from controller_runtime.informer import Informer
+from kubeclient import Unreachable
 from simulator.histories.playing import play
 from simulator.histories.systematic import MODES, OUTAGE, Mode, sweeps
 

@@ -7,8 +7,8 @@ import pytest
 NAMES = (
     ("leeward.api.meta", "find_condition"),
     ("leeward.api.resource", "CLUSTERS"),
-    ("leeward.client", "Client"),
-    ("leeward.client", "Request"),
+    ("kubeclient", "Client"),
+    ("kubeclient", "Request"),
     ("leeward.loop.virtual", "run_virtual"),
     ("leeward.manager.timing", "Timing"),
     ("leeward.sim.world", "Mode"),

@@ -6,13 +6,13 @@ from kubeapi.errors import Unreachable
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
+from kubecluster.settings import WorkloadSettings
 from leeward.api.work import BindingResource
 from leeward.core.scheduling.estimates import Question
 from leeward.estimator.answering import MemberEstimates
 from leeward.estimator.messages import RoomRequest, UnschedulableRequest
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.members.settings import WorkloadSettings
 from leeward.runtime.controller_context import Member
 from leeward.sim.world import World
 

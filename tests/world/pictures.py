@@ -6,6 +6,7 @@ from datetime import timedelta
 import msgspec
 
 from kubeapi.transport import Response
+from kubeclient import Request
 from kubeserver.handler import StreamResponse
 from leeward.answers.decisions import expected_of, explained, fleet_of, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState, decode_state, encode_state
@@ -15,7 +16,6 @@ from leeward.answers.reading import read_fleet
 from leeward.answers.redaction import redacted_binding, redacted_cluster_binding
 from leeward.answers.what_if import what_if
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS
-from leeward.client import Request
 from leeward.sim.network import Answering
 from leeward.sim.world import World
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from leeward.client import NotFound, Unreachable
+from kubeclient import NotFound, Unreachable
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS
 

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from kubeapi.meta import Manifest
+from kubeclient import NotFound, Unreachable
 from leeward.answers.explanation import Explanation
 from leeward.answers.subjects import asked_of, explain_in
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import work_name
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.rollout import ROLLOUT_ANNOTATION, ROLLOUT_CONDITION
-from leeward.client import NotFound, Unreachable
 from leeward.core.rollout.state import RolloutState, state_of
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from kubeapi.codec import parse_yaml
+from kubeapi.core import NODES
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.resource import NODES
-from leeward.client import Client, NotFound
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.sim.world import Mode, World

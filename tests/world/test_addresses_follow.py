@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubecluster.rules.load_balancer import load_balancer_range
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION
-from leeward.api.resource import CLUSTERS, EVENTS
-from leeward.members.rules.load_balancer import load_balancer_range
+from leeward.api.resource import CLUSTERS
 from leeward.runtime.sharding import Sharding
 from leeward.sim.world import Mode, World
 from simulator.candidate import Candidate, ShardCandidate

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from kubeapi.core import NAMESPACES, PODS
 from kubeapi.meta import Manifest
+from kubeclient import NotFound
 from leeward.api.names import execution_space, work_name
-from leeward.api.resource import CLUSTERS, NAMESPACES, PODS, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Work
-from leeward.client import NotFound
 from leeward.core.copies.availability import availability
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long

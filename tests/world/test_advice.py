@@ -13,6 +13,7 @@ from msgspec import structs
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, Request
 from leeward.answers import decisions
 from leeward.answers.advice import naming, placement_of
 from leeward.answers.explanation import ApplicationState
@@ -22,7 +23,6 @@ from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.cli.explain_text import help_lines
-from leeward.client import Client, Request
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.scheduling import Trace

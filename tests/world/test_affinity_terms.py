@@ -2,8 +2,8 @@
 
 import pytest
 
+from kubeapi.core import PODS
 from kubeapi.meta import Manifest
-from leeward.api.resource import PODS
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, deployment, play, policy, ready_replicas, tasks, without_room

@@ -2,12 +2,13 @@
 
 import pytest
 
+from kubeapi.core import LEASES, NAMESPACES, SECRETS, Lease
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
+from kubeclient import Client, Forbidden, NotFound
 from kubeserver.handler import User
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.core import Lease
 from leeward.api.names import (
     AGENT_GROUP,
     AGENT_USER_PREFIX,
@@ -16,8 +17,7 @@ from leeward.api.names import (
     SYSTEM_NAMESPACE,
     execution_space,
 )
-from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, SECRETS, WORKS
-from leeward.client import Client, Forbidden, NotFound
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.manager.timing import Timing
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World

@@ -10,20 +10,21 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
+from controller_runtime.leader import READING, FencedTransport, LeaderElector, Leadership, NotLeading
 from kubeapi import codec
+from kubeapi.core import LEASES
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client, Request, Response, Transport
+from kubeclient.updating import UpdatingTransport
 from kubeserver.handler import User
 from leeward.agent.agent import Agent
 from leeward.agent.registration import Registration
 from leeward.agent.replica import AgentReplica
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE, lease_of_agent
-from leeward.api.resource import LEASES
-from leeward.client import Client, Request, Response, Transport
-from leeward.client.updating import UpdatingTransport
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import Member
-from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, Leadership, NotLeading
 from leeward.runtime.metrics import Metrics
+from leeward.runtime.sharding import LeaderSettings
 from leeward.sim.network import Link, LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.migration.joining_agent import JoiningAgent

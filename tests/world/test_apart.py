@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
+from kubeapi.core import EVENTS, LEASES
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import format_micro_time
+from kubeclient import Client, NotFound
 from kubeserver.inprocess import ADMIN
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, SCHEDULER_LEASE, SYSTEM_NAMESPACE, leader_identity
-from leeward.api.resource import EVENTS, LEASES
-from leeward.client import Client, NotFound
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import EvictionSettings, ManagerSettings

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
+from kubecluster.kinds import NODES, PODS
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, MEMORY_ANNOTATION
-from leeward.api.resource import EVENTS
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
-from leeward.members.kinds import NODES, PODS
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
 

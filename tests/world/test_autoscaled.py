@@ -2,10 +2,10 @@
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
 from leeward.api.names import RETAIN_REPLICAS_LABEL
-from leeward.api.resource import EVENTS
 from leeward.manager.choice import AUTOSCALED, Choice
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World

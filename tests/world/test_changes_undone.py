@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
-from leeward.client import Request, Response
 from leeward.sim.network import Answering
 from leeward.sim.world import World
 from tests.world.stories import CONFIG_MAPS, apply, play, policy

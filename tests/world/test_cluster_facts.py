@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from leeward.client import Request, Response
+from kubeclient import Request, Response
 from leeward.sim.world import World
 from tests.world.stories import play
 from tests.world.test_detection import answers, status

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Conflict
 from leeward.api.meta import find_condition
 from leeward.api.names import TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
-from leeward.api.resource import CLUSTER_TAINT_POLICIES, EVENTS
-from leeward.client import Conflict
+from leeward.api.resource import CLUSTER_TAINT_POLICIES
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from kubeapi.core import CONFIG_MAPS, EVENTS, NAMESPACES, Namespace
 from kubeapi.meta import ObjectMeta
-from leeward.api.core import Namespace
+from kubeclient import NotFound, Request, Response
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE, execution_space
-from leeward.api.resource import CLUSTERS, CONFIG_MAPS, EVENTS, NAMESPACES, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.app.leaving import unjoin_cluster
-from leeward.client import NotFound, Request, Response
 from leeward.core.cluster_health.brake import parse_brake
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from controller_runtime.identity import Key
+from controller_runtime.queue import WorkQueue
 from kubeapi.loop.virtual import run_virtual
 from leeward.api.names import work_name
 from leeward.controllers.scheduler.bindings import BindingKey
 from leeward.manager.timing import Timing
-from leeward.runtime.identity import Key
-from leeward.runtime.queue import WorkQueue
 from leeward.runtime.templates import TemplateKey
 from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, deployment, policy

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client, Request, Response
 from leeward.api.resource import CLUSTERS, OUTAGES
-from leeward.client import Client, Request, Response
 from leeward.dashboard.following import KEPT_SECONDS, FleetFollower
 from leeward.dashboard.frames import Frame
 from leeward.dashboard.rights import NOTHING_SEEN, WHOLE_SIGHT, FleetSight, review_sight

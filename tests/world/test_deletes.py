@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound, Request, Response
 from leeward.api.names import work_name
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKLOAD_REBALANCERS
+from leeward.api.resource import CLUSTERS, WORKLOAD_REBALANCERS
 from leeward.app.leaving import unjoin_cluster
-from leeward.client import Client, NotFound, Request, Response
 from leeward.sim.world import CONTROLLERS, Mode, World
 from tests.world.stories import (
     CONFIG_MAPS,

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from kubeapi.codec import decode_any
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Response
+from kubeclient import Request
 from kubeserver.handler import StreamResponse
 from leeward.api.names import (
     DEPENDENCIES_ANNOTATION,
@@ -14,8 +16,6 @@ from leeward.api.names import (
     depended_by_label,
     work_name,
 )
-from leeward.api.resource import EVENTS
-from leeward.client import Request
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.network import Answering

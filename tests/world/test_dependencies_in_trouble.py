@@ -8,10 +8,10 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
 from kubeapi.transport import Response
+from kubeclient import Request
 from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse
 from leeward.api.resource import RESOURCE_BINDINGS
-from leeward.client import Request
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.network import Answering

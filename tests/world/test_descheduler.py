@@ -2,12 +2,12 @@
 
 import pytest
 
-from leeward.api.resource import EVENTS
+from kubeapi.core import EVENTS
+from kubecluster.settings import WorkloadSettings
 from leeward.controllers.descheduler import SUCCEEDED
 from leeward.manager.choice import BY_DEFAULT, DESCHEDULER, SCHEDULER, Choice
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
-from leeward.members.settings import WorkloadSettings
 from leeward.sim.world import World
 from tests.world.estimators import WorldEstimator, play_with_estimators
 from tests.world.stories import DEPLOYMENTS, apply, identities, policy, ready_replicas, with_room, without_room

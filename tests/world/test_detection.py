@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest, ObjectMeta
+from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS
-from leeward.client import Request, Response
 from leeward.sim.network import Place
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, identities, play, ready_replicas, scenario

@@ -1,8 +1,9 @@
 """Duplicated templates on five members, and evictions that are held because there is no place to go."""
 
+from kubeapi.core import EVENTS
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.resource import CLUSTERS, EVENTS
+from leeward.api.resource import CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     apply,

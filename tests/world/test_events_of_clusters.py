@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leeward.api.core import Event
-from leeward.api.resource import EVENTS
+from kubeapi.core import EVENTS, Event
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
 from tests.world.stories import play

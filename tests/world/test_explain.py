@@ -7,6 +7,7 @@ import pytest
 from kubeapi.codec import decode_manifest
 from kubeapi.meta import Manifest, parse_time
 from kubeapi.resource import Resource
+from kubeclient import Client
 from leeward.answers.cluster_explanation import ClusterExplanation
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.fleet_state import BindingName
@@ -16,7 +17,6 @@ from leeward.answers.work_explanation import WorkExplanation
 from leeward.api.meta import find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
-from leeward.client import Client
 from leeward.operations import OperationFailed
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from kubeapi.core import EVENTS, NODES
 from kubeapi.meta import Manifest
+from kubeclient import Unreachable
 from leeward.api.names import (
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_ANNOTATION,
     FAILBACK_PACE_ANNOTATION,
     HOME_ANNOTATION,
 )
-from leeward.api.resource import EVENTS, NODES
-from leeward.client import Unreachable
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
 from tests.world.stories import (

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kubeapi.core import EVENTS
 from leeward.api.names import FLAPPING_TAINT
-from leeward.api.resource import EVENTS
 from leeward.core.cluster_health.flap_damping import parse_flapping
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long

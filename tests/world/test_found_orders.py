@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import NAMESPACES
-from leeward.client import NotFound
+from kubeclient import NotFound
 from leeward.manager.timing import Timing
 from leeward.sim.world import Mode, World
 from tests.world.stories import (

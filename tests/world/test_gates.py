@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import render_yaml
+from kubeapi.core import EVENTS, NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Invalid, Unreachable
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.subjects import asked_of, explain_in
@@ -17,8 +19,7 @@ from leeward.answers.what_if_sentences import answer_of
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import AWAITED_GATE_ANNOTATION, REPLACEMENT_HELD_CONDITION, work_name
 from leeward.api.outage import MoveState
-from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, OUTAGES
-from leeward.client import Invalid, Unreachable
+from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.operations.drain import start_drain
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World

@@ -4,11 +4,12 @@ from itertools import pairwise
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import ObjectMeta
+from kubeclient import Invalid, Request, Response
 from leeward.agent.registration import register
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import Invalid, Request, Response
+from leeward.api.resource import CLUSTERS
 from leeward.sim.world import World
 from tests.world.stories import POLICIES, PUSH_PUSH_PULL, apply, deployment, identities, play, policy
 from tests.world.test_detection import answers, reason_of, status

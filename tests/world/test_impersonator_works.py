@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
+from kubeclient import NotFound
 from kubeserver.handler import User
 from leeward.api.names import IMPERSONATOR_ROLE_ANNOTATION, RENDERED_ANNOTATION, SYSTEM_LABEL, execution_space
-from leeward.api.resource import CLUSTERS, EVENTS, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.app.config import SPEAKER_ACCESS
-from leeward.client import NotFound
 from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from leeward.core.impersonation import EVERYBODY, IMPERSONATOR
 from leeward.manager.proxy_headers import headers_to_member

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
+from controller_runtime.identity import key_of
 from kubeapi.codec import encode
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest, annotations_of
+from kubeclient import Unreachable
 from leeward.api.names import WORK_NAME_ANNOTATION, work_name
-from leeward.api.resource import (
-    EVENTS,
-    RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
-)
-from leeward.client import Unreachable
-from leeward.runtime.identity import key_of
+from leeward.api.resource import RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.sim.world import World
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_dependencies import config

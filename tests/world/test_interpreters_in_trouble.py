@@ -6,17 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, Response, Unreachable
 from leeward.api.interpreter_config import ResourceInterpreterWebhook
-from leeward.api.resource import (
-    EVENTS,
-    RESOURCE_INTERPRETER_CUSTOMIZATIONS,
-    RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
-)
-from leeward.client import Client, Response, Unreachable
+from leeward.api.resource import RESOURCE_INTERPRETER_CUSTOMIZATIONS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.world import Mode, World

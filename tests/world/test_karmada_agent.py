@@ -9,9 +9,9 @@ import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client, Forbidden, Invalid
 from kubeserver.handler import User
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
-from leeward.client import Client, Forbidden, Invalid
 from leeward.manager.timing import Timing
 from leeward.sim.member import SimulatedMember
 from leeward.sim.network import LinkedTransport

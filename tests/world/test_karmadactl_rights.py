@@ -4,14 +4,13 @@ from collections import Counter
 
 import pytest
 
+from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
 from kubeapi.transport import Request
 from kubeserver.handler import User
-from leeward.api.core import Namespace
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.api.resource import NAMESPACES
 from leeward.manager.choice import Choice
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import Manifest, ObjectMeta
+from kubeclient import Client, Forbidden, NotFound
 from kubeserver.handler import User
-from leeward.api.core import Namespace
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
-from leeward.api.resource import NAMESPACES, WORKS
-from leeward.client import Client, Forbidden, NotFound
+from leeward.api.resource import WORKS
 from leeward.controllers.unified_auth import CLUSTER_ROLES
 from leeward.core.impersonation import IMPERSONATOR
 from leeward.manager.settings import ManagerSettings

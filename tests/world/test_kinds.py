@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound, Request, Response
 from leeward.api.names import work_name
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES
-from leeward.client import Client, NotFound, Request, Response
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS
 from leeward.sim.world import World
 from tests.world.stories import (
     CONFIG_MAPS,

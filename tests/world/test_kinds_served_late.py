@@ -8,8 +8,8 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import NotFound, Request, Response
 from leeward.api.names import work_name
-from leeward.client import NotFound, Request, Response
 from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
 from tests.world.stories import POLICIES, play

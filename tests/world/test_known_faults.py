@@ -10,16 +10,17 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
+from kubeapi.core import PODS
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound
 from leeward.agent.agent import Agent
 from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement, SpreadConstraint
-from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, PODS
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.api.spread_field import SpreadFieldText
-from leeward.client import Client, NotFound
 from leeward.core.placement import PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed
 from leeward.manager.member_side import MemberSide

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import PODS
 from kubeapi.meta import Manifest
-from leeward.api.resource import CLUSTERS, PODS
+from leeward.api.resource import CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,

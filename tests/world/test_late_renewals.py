@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from kubeapi.core import LEASES
 from kubeapi.meta import format_micro_time
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES
 from leeward.core.cluster_health.condition_taints import outage_since
 from leeward.sim.world import CONTROLLERS, World
 from tests.world.stories import apply, by_weight, deployment, play, policy

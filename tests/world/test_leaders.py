@@ -6,11 +6,10 @@ from unittest import mock
 
 import pytest
 
+from kubeapi.core import LEASES, LeaseSpec
+from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
-from leeward.api.core import LeaseSpec
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES
-from leeward.client import Request, Response
 from leeward.manager.control_plane import ControllerManager
 from leeward.sim.world import World
 from simulator.candidate import LEASE, Candidate

@@ -1,8 +1,8 @@
 """A Push member whose Secret or endpoint leads to another cluster, or to its own that was rebuilt."""
 
+from kubeapi.core import NAMESPACES
+from kubeclient import Request
 from kubeserver.store.medium import Loaded
-from leeward.api.resource import NAMESPACES
-from leeward.client import Request
 from leeward.operations.status import look_at_fleet
 from leeward.runtime.member_identity import PATH
 from leeward.sim.network import Place

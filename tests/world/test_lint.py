@@ -4,8 +4,8 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound
 from leeward.answers.reading import read_fleet
-from leeward.client import Client, NotFound
 from leeward.lint.checking import lint
 from leeward.lint.findings import LintReport
 from leeward.lint.live import read_objects

@@ -7,14 +7,14 @@ from itertools import pairwise
 import pytest
 
 from kubeapi.transport import Response
+from kubeclient import Request
+from kubeclient.caller import HEADER
 from kubeserver.handler import StreamResponse
 from leeward.answers.cluster_explanation import explain_cluster
 from leeward.answers.resilience import coverage_of, losses_by, survey
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.api.resource import CLUSTERS
-from leeward.client import Request
-from leeward.client.caller import HEADER
 from leeward.controllers.resilience import CONTROLLER
 from leeward.core.loss_coverage import FleetNow, LossCoverage
 from leeward.manager.settings import ManagerSettings

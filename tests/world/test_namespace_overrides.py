@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.resource import NAMESPACES
+from kubeapi.core import NAMESPACES
 from leeward.sim.world import World
 from tests.world.stories import play
 from tests.world.test_overrides import CLUSTER_OVERRIDES, TWO, overriding, tagged

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import NAMESPACES, PODS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import NotFound
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICT_SHARED_ANNOTATION, EVICTION_HELD_CONDITION
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, NAMESPACES, PODS
-from leeward.client import NotFound
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, held, play, policy, ready_replicas, tasks

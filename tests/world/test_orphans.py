@@ -7,8 +7,11 @@ from datetime import datetime
 import pytest
 from msgspec.structs import replace
 
+from controller_runtime.identity import key_of
 from kubeapi.codec import to_wire
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from kubeserver.inprocess import ADMIN
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
@@ -22,12 +25,11 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.app.connect import UnusableTransport
 from leeward.app.member_clients import ThroughProxy
 from leeward.app.migration.came_back import find_returned
-from leeward.client import Client
 from leeward.core.execution.claims import owners_of
 from leeward.operations.findings import Severity
 from leeward.operations.identities import find_nameless
@@ -36,7 +38,6 @@ from leeward.operations.orphan_findings import told as told_by_status
 from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
 from leeward.operations.orphans import AT_ONCE, Findings, Orphan, Reach, StillServes, delete_orphan, find_orphans
 from leeward.operations.status import FleetStatus, Found, look_at_fleet
-from leeward.runtime.identity import key_of
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.builders import cluster

@@ -8,13 +8,13 @@ import pytest
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
 from kubeapi.transport import Response
+from kubeclient import Request
 from kubeserver.handler import StreamResponse
 from leeward.answers.reading import read_fleet, read_outages
 from leeward.answers.timeline import OutageFilter, timeline
 from leeward.api.outage import ClusterOutage, MoveState, OutagePhase, OutageSpec, OutageStatus, StepKind
 from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Request
 from leeward.controllers.outage import MOST_OUTAGES
 from leeward.core.outages.recovery import duration
 from leeward.operations import OperationFailed

@@ -5,13 +5,14 @@ from datetime import datetime
 
 import pytest
 
+from kubeapi.core import EVENTS, NODES
 from kubeapi.meta import Manifest, parse_time
+from kubeclient import Request
 from leeward.answers.explanation import explain_binding
 from leeward.answers.fleet_state import BindingName
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, REMOVAL_BLOCKED_CONDITION
-from leeward.api.resource import CLUSTERS, EVENTS, NODES
-from leeward.client import Request
+from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.outage import marks_in
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import NotFound, Unreachable
 from leeward.api.meta import find_condition
 from leeward.api.names import (
     APPLIED_OVERRIDES_ANNOTATION,
@@ -14,9 +16,8 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import CLUSTERS, EVENTS, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import NotFound, Unreachable
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, play_in
 from tests.world.stories import (

@@ -6,12 +6,13 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 import pytest
 
+from kubeapi.core import EVENTS, NAMESPACES
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, annotations_of
+from kubeclient import Client, NotFound, Request
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE, execution_space, work_name
-from leeward.api.resource import EVENTS, NAMESPACES, WORKS
+from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import Client, NotFound, Request
 from leeward.manager.timing import Timing
 from leeward.sim.network import Place
 from leeward.sim.world import Mode, World

@@ -2,10 +2,10 @@
 
 import pytest
 
+from kubeapi.core import NODES
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.resource import NODES
 from leeward.sim.world import World
 from tests.world.stories import apply, deployment, identities, play, policy, ready_replicas
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
 from leeward.api.names import LAZY_DIGEST_ANNOTATION, POLICY_ID_LABEL, POLICY_NAME_ANNOTATION
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, EVENTS, RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World

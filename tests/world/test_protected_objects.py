@@ -2,8 +2,8 @@
 
 import pytest
 
-from leeward.api.resource import NAMESPACES
-from leeward.client import Forbidden
+from kubeapi.core import NAMESPACES
+from kubeclient import Forbidden
 from leeward.sim.world import World
 from tests.world.stories import play
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
-from leeward.api.resource import NAMESPACES
-from leeward.client import NotFound
+from kubeclient import NotFound
 from leeward.operations.orphans import find_orphans
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
+from kubeclient import NotFound
 from leeward.api.names import execution_space, work_name
-from leeward.api.resource import EVENTS, FEDERATED_RESOURCE_QUOTAS, WORKS
-from leeward.client import NotFound
+from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, WORKS
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy
 

@@ -2,12 +2,13 @@
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
+from kubeclient import Forbidden
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.subjects import asked_of, explain_in
 from leeward.api.meta import find_condition
-from leeward.api.resource import CLUSTERS, EVENTS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
-from leeward.client import Forbidden
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World

@@ -2,7 +2,8 @@
 
 import pytest
 
-from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, NAMESPACES
+from kubeapi.core import NAMESPACES
+from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World

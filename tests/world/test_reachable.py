@@ -4,15 +4,15 @@ from ipaddress import ip_network
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
+from kubecluster.rules.load_balancer import load_balancer_range
 from leeward.answers.explanation import Explanation
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.subjects import asked_of, explain_in
 from leeward.answers.what_if import what_if
 from leeward.api.meta import find_condition
 from leeward.api.names import REACHABLE_CONDITION, SERVICE_OPTIONAL_ANNOTATION
-from leeward.api.resource import EVENTS
-from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture

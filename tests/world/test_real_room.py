@@ -2,9 +2,9 @@
 
 import pytest
 
+from kubecluster.settings import WorkloadSettings
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
-from leeward.members.settings import WorkloadSettings
 from leeward.sim.world import World
 from tests.world.estimators import WorldEstimator, play_with_estimators
 from tests.world.stories import apply, policy, ready_replicas

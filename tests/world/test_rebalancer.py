@@ -2,9 +2,9 @@
 
 import pytest
 
+from kubeclient import NotFound
 from leeward.api.rebalancer import WorkloadRebalancer
 from leeward.api.resource import WORKLOAD_REBALANCERS
-from leeward.client import NotFound
 from leeward.sim.world import World
 from tests.world.stories import apply, play, ready_replicas, scenario
 

@@ -3,6 +3,7 @@
 import pytest
 
 from kubeapi.codec import to_wire
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeserver.store.medium import Loaded
 from leeward.answers.explanation import Explanation
@@ -17,7 +18,7 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import CLUSTERS, EVENTS, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.core.cluster_health.cluster_identity import accepted_identity, replaced_by
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.replaced_clusters import confirm_replaced

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.client import Request, Response
 from leeward.operations.status import look_at_fleet
 from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World

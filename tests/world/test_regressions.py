@@ -2,9 +2,10 @@
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.operations.drain import start_drain
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas

@@ -9,8 +9,8 @@ import pytest
 
 from kubeapi.codec import parse_yaml
 from kubeapi.resource import Resource
+from kubecluster.kinds import PODS, VOLUMES
 from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.members.kinds import PODS, VOLUMES
 from leeward.operations.brake import read_brake
 from leeward.sim.rehearsal.copied_world import SETTLING_SECONDS
 from leeward.sim.rehearsal.fleet_recorder import Happening

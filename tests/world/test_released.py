@@ -6,10 +6,10 @@ import pytest
 
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from kubeapi.resource import Resource
+from kubeclient import NotFound
 from leeward.api.names import PRESERVED_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.app.leaving import unjoin_cluster
-from leeward.client import NotFound
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, apply, play
 from tests.world.test_dependencies import SECRETS, config, followed, named, one_of, reading

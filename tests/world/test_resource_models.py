@@ -1,9 +1,10 @@
 """Sums of a member's nodes and pods in its Cluster's status: grades of nodes, and absurd numbers cut down."""
 
+from kubeapi.core import NODES
+from kubeclient import Request, Response
 from leeward.api.meta import find_condition
 from leeward.api.names import DOUBTFUL_CONDITION, OUTDATED_CONDITION
-from leeward.api.resource import CLUSTERS, NODES
-from leeward.client import Request, Response
+from leeward.api.resource import CLUSTERS
 from leeward.sim.world import World
 from tests.world.stories import play
 from tests.world.test_detection import answers, nginx_runs, status

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
 from leeward.api.meta import find_condition
 from leeward.api.names import FAILING_CONDITION
-from leeward.client import Request, Response
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,

@@ -6,12 +6,12 @@ import pytest
 from msgspec import structs
 
 from kubeapi.codec import decode_manifest, encode
+from kubeapi.core import LEASES
 from kubeapi.meta import Manifest, format_time
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
 from kubeserver.store.record import Record
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION, work_name
-from leeward.api.resource import LEASES
 from leeward.core.cluster_health.watched_time import parse_gaps
 from leeward.operations.orphans import find_orphans
 from leeward.sim.world import Mode, World

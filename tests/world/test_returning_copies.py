@@ -2,10 +2,11 @@
 
 import pytest
 
+from kubeapi.core import PODS
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, work_name
-from leeward.api.resource import CLUSTERS, PODS, RESOURCE_INTERPRETER_CUSTOMIZATIONS
+from leeward.api.resource import CLUSTERS, RESOURCE_INTERPRETER_CUSTOMIZATIONS
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,

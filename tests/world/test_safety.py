@@ -2,9 +2,9 @@
 
 import pytest
 
+from kubeapi.core import CONFIG_MAPS, EVENTS
 from leeward.api.meta import find_condition
 from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE
-from leeward.api.resource import CONFIG_MAPS, EVENTS
 from leeward.core.cluster_health.brake import parse_brake
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World

@@ -2,9 +2,10 @@
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
-from leeward.api.resource import EVENTS, RESOURCE_BINDINGS, RESOURCE_INTERPRETER_CUSTOMIZATIONS, WORKS
-from leeward.client import Invalid
+from kubeclient import Invalid
+from leeward.api.resource import RESOURCE_BINDINGS, RESOURCE_INTERPRETER_CUSTOMIZATIONS, WORKS
 from leeward.sim.world import World
 from tests.security.test_could_not_look import blind, not_observed
 from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, ready_replicas

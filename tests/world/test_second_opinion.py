@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
+from kubecluster.settings import WorkloadSettings
 from leeward.answers.fleet_state import FleetState, encode_state
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.resilience import survey
@@ -15,7 +16,6 @@ from leeward.cli.rehearse_text import rehearsal_lines
 from leeward.cli.what_if_text import what_if_lines
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.members.settings import WorkloadSettings
 from leeward.sim.rehearsal.rehearsal import rehearse
 from leeward.sim.rehearsal.scenario_file import API_VERSION, Scenario, ScenarioSpec, ScenarioStep
 from leeward.sim.world import World

@@ -4,9 +4,9 @@ from datetime import datetime
 
 import pytest
 
+from kubeclient import Request, Response
 from leeward.api.meta import find_condition
 from leeward.api.names import REFLECTED_CONDITION, work_name
-from leeward.client import Request, Response
 from leeward.core.copies.availability import availability
 from leeward.sim.member import agent_of
 from leeward.sim.world import Mode, World

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
-from leeward.client import Request, Response
 from leeward.core.cluster_health.pending_condition import doubt_in
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing

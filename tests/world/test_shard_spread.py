@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kubeapi.core import LEASES
+from kubeclient import Request
 from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, SYSTEM_NAMESPACE, host_of_leader
-from leeward.api.resource import LEASES
-from leeward.client import Request
 from leeward.runtime.shard_spread import LOOK_SECONDS
 from leeward.runtime.sharding import Sharding
 from leeward.sim.world import World

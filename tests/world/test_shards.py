@@ -9,11 +9,11 @@ from unittest import mock
 import msgspec
 import pytest
 
+from controller_runtime.identity import Key
+from kubeapi.core import LEASES
+from kubeclient import Request
 from leeward.api.names import BINDING_NAME_ANNOTATION, SYSTEM_NAMESPACE, cluster_of_execution_space
-from leeward.api.resource import LEASES
-from leeward.client import Request
 from leeward.manager.control_plane import ControllerManager
-from leeward.runtime.identity import Key
 from leeward.runtime.sharding import Sharding
 from leeward.runtime.work_share import Shard
 from leeward.sim.world import World

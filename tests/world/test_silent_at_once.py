@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
+from kubeapi.core import EVENTS
 from leeward.answers.cluster_explanation import explain_cluster
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.what_if import what_if
 from leeward.answers.what_if_sentences import brake_sentence
 from leeward.api.meta import find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION
-from leeward.api.resource import CLUSTERS, EVENTS
+from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.brake import read_brake, release_brake

@@ -2,11 +2,10 @@
 
 import pytest
 
+from kubeapi.core import EVENTS, Event
 from kubeapi.meta import Manifest
-from leeward.api.core import Event
+from kubeclient import NotFound
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import EVENTS
-from leeward.client import NotFound
 from leeward.sim.world import World
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy
 

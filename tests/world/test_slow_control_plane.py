@@ -13,10 +13,10 @@ from kubeapi.codec import decode
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.transport import Response
+from kubeclient import Request
 from kubeserver.handler import StreamResponse
 from leeward.api.names import HEARTBEAT_NAME
 from leeward.api.resource import PRIORITY_CLASSES
-from leeward.client import Request
 from leeward.controllers.scheduler.bindings import BindingKey
 from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
 from leeward.manager.timing import Timing

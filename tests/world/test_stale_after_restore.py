@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kubeclient import Request, Response
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
 from leeward.api.resource import CLUSTERS
-from leeward.client import Request, Response
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, apply, identities, play, ready_replicas
 from tests.world.test_dependencies import config, followed, reading

@@ -3,9 +3,10 @@
 import pytest
 
 from kubeapi.codec import to_wire
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
-from leeward.api.resource import CLUSTERS, EVENTS
-from leeward.client import Request, Response
+from kubeclient import Request, Response
+from leeward.api.resource import CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,

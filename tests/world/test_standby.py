@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from kubeapi.transport import Response
+from kubeclient import Request
 from kubeserver.handler import StreamResponse, User
 from leeward.api.resource import WORKS
-from leeward.client import Request
 from leeward.manager.standby import LONGEST_STALL_SECONDS
 from leeward.sim.journal import Write
 from leeward.sim.network import Answering

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import PODS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import PODS, RESOURCE_BINDINGS
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.stories import POLICIES, held, play, policy, tasks

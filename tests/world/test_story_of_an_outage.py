@@ -2,8 +2,8 @@
 
 import pytest
 
-from leeward.api.core import Event
-from leeward.api.resource import CLUSTERS, EVENTS
+from kubeapi.core import EVENTS, Event
+from leeward.api.resource import CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, play, policy, scenario
 

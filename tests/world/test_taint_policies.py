@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import to_wire
-from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, EVENTS
+from kubeapi.core import EVENTS
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
 from tests.world.stories import apply, by_weight, deployment, play, policy, scenario

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from kubeapi.core import NAMESPACES
+from kubeclient import Client
 from kubeserver.store.medium import Loaded
 from leeward.api.cluster import Cluster
-from leeward.api.resource import NAMESPACES
-from leeward.client import Client
 from leeward.core.hub_generation import HUB_FENCE_ANNOTATION
 from leeward.manager.timing import Timing
 from leeward.operations.errors import OperationFailed

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kubeapi.core import EVENTS, PODS
 from kubeapi.meta import Manifest
-from leeward.api.resource import EVENTS, PODS
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     POLICIES,

@@ -2,10 +2,11 @@
 
 import pytest
 
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
+from kubeapi.core import NAMESPACES
+from kubeclient import NotFound
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.app.leaving import unjoin_cluster
 from leeward.app.local.errors import FleetError
-from leeward.client import NotFound
 from leeward.sim.member import agent_of
 from leeward.sim.world import Mode, World
 from tests.world.stories import (

@@ -9,6 +9,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
 from kubeapi.transport import Request, Response
+from kubeclient import NotFound
 from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse
 from leeward.answers.timeline import OutageFilter, timeline
@@ -17,7 +18,6 @@ from leeward.api.names import EVICTION_HELD_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.outage import MoveState
 from leeward.api.resource import OUTAGES, RESOURCE_BINDINGS
 from leeward.cli.timeline_text import timeline_lines
-from leeward.client import NotFound
 from leeward.operations.applications import RowState, ServiceLevel, application_row
 from leeward.sim.network import Answering
 from leeward.sim.world import CONTROLLERS, Mode, World

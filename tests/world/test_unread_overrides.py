@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.client import Request, Response
+from kubeclient import Request, Response
 from leeward.sim.world import World
 from tests.security.worlds import UnaskedWorld, play_in
 from tests.world.stories import apply, deployment, policy

@@ -3,16 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import (
-    CLUSTERS,
-    EVENTS,
-    FEDERATED_RESOURCE_QUOTAS,
-    RESOURCE_BINDINGS,
-    WORKLOAD_REBALANCERS,
-    WORKS,
-)
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS, WORKLOAD_REBALANCERS, WORKS
 from leeward.operations.findings import Severity
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeclient import Invalid, NotFound
 from leeward import Fleet, QuestionError
 from leeward.answers.explanation import Explanation
 from leeward.answers.fleet_state import FleetState
-from leeward.client import Invalid, NotFound
 from leeward.pytest_plugin import FleetStarter
 from leeward.sim.virtual_fleet import FleetMember, VirtualFleet
 from tests.world.stories import by_weight, deployment, policy

@@ -5,11 +5,11 @@ Probes and leases of this world fall on whole seconds, and so does everything th
 
 import pytest
 
+from kubeapi.core import LEASES
+from kubeclient import NotFound
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_NAMESPACE, LEAVING_CONDITION
-from leeward.api.resource import LEASES
 from leeward.api.work import ResourceBinding
-from leeward.client import NotFound
 from leeward.sim.world import World
 from tests.world.stories import (
     DEPLOYMENTS,

@@ -3,7 +3,7 @@ written unjudged."""
 
 import pytest
 
-from leeward.client import ApiError
+from kubeclient import ApiError
 from leeward.sim.world import World
 from leeward.webhook.configurations import Endpoint, configurations
 from tests.world.stories import POLICIES, apply, by_weight, deployment, identities, play, policy, ready_replicas, tasks

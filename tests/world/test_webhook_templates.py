@@ -4,7 +4,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.client import ApiError
+from kubeclient import ApiError
 from leeward.sim.world import World
 from tests.variants import mostly_long
 from tests.world.stories import CONFIG_MAPS, apply, by_weight, deployment, identities, play, policy, ready_replicas

@@ -2,10 +2,11 @@
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import execution_space, work_name
-from leeward.api.resource import NAMESPACES, WORKS
+from leeward.api.resource import WORKS
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, PUSH_PUSH_PULL, apply, deployment, identities, play, policy
 from tests.world.test_bindings_deleted import CLAIM, CLAIMS

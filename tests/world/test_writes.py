@@ -8,14 +8,13 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kubeapi.core import EVENTS, NAMESPACES, Event
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Response
+from kubeclient import Request
+from kubeclient.ordering import RECORDS_AT_ONCE
 from kubeserver.handler import StreamResponse
-from leeward.api.core import Event
 from leeward.api.names import execution_space, work_name
-from leeward.api.resource import EVENTS, NAMESPACES
-from leeward.client import Request
-from leeward.client.ordering import RECORDS_AT_ONCE
 from leeward.controllers.scheduler.eviction_events import BURST_SIZE
 from leeward.manager.timing import Timing
 from leeward.sim.network import Answering
@@ -175,7 +174,7 @@ async def of_outage(world: World, bindings: int) -> None:
 
 
 def of_path(accounts: Accounts, bindings: int) -> None:
-    """A busy server first gets what has applications serve, and then what records it (`leeward.client.ordering`)."""
+    """A busy server first gets what has applications serve, and then what records it (`kubeclient.ordering`)."""
     works = [index for index, kind in enumerate(accounts.order) if kind == "PUT works"]
     begun = accounts.order.index("PATCH resourcebindings")
     before = Counter(kind for kind in accounts.order[begun : works[-1]] if "cluster-wide" not in kind)

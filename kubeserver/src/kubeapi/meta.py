@@ -92,3 +92,30 @@ def labels_of(manifest: ReadOnlyManifest) -> dict[str, str]:
 
 def annotations_of(manifest: ReadOnlyManifest) -> dict[str, str]:
     return cast(dict[str, str], manifest["metadata"].get("annotations") or {})
+
+
+class TypedObject(Object, frozen=True):
+    """An object of a kind that has a type here, or where it is used."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace
+
+
+def unversioned(metadata: ObjectMeta) -> ObjectMeta:
+    """The metadata without the version, which each write changes."""
+    return msgspec.structs.replace(metadata, resource_version="")
+
+
+def is_same_state(before: TypedObject, after: TypedObject) -> bool:
+    """Tells whether two states of an object differ in their versions alone."""
+    metadata = msgspec.structs.replace(after.metadata, resource_version=before.metadata.resource_version)
+    return before == msgspec.structs.replace(after, metadata=metadata)

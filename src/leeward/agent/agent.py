@@ -6,19 +6,20 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from controller_runtime.retrying import Trouble
 from kubeapi.codec import to_wire
+from kubeapi.core import LEASES
 from kubeapi.meta import Manifest, OwnerReference, format_micro_time
+from kubeclient import Client, NotFound, WorldError
 from leeward.agent.registration import Registration
 from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_NAMESPACE, execution_space
-from leeward.api.resource import CLUSTERS, LEASES
-from leeward.client import Client, NotFound, WorldError
+from leeward.api.resource import CLUSTERS
 from leeward.manager.member_side import MemberSide
 from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.member_identity import IdentifiedTransport, anyone
-from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 import msgspec
 
+from controller_runtime.retrying import Backoff, Trouble
+from kubeapi.core import NAMESPACES
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import ObjectMeta
+from kubeclient import AlreadyExists, Client, Forbidden, NotFound, NotServed, WorldError
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
-from leeward.client import AlreadyExists, Client, Forbidden, NotFound, NotServed, WorldError
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
-from leeward.runtime.retrying import Backoff, Trouble
 
 log = logging.getLogger(__name__)
 

@@ -14,11 +14,11 @@ and one of ours wait for each other. Same, but for what a lost lease ends: there
 import asyncio
 from collections.abc import Callable
 
+from controller_runtime.leader import LeaderElector, Leadership
 from kubeapi.loop.supervisor import Supervisor
 from leeward.agent.agent import Agent
 from leeward.agent.registration import Registration
 from leeward.api.names import lease_of_agent
-from leeward.runtime.leader import LeaderElector, Leadership
 from leeward.runtime.metrics import Metrics
 
 Make = Callable[[Supervisor, Leadership | None], Agent]

@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 
 from kubeapi.codec import from_wire, to_wire
+from kubeapi.core import Taint, Toleration
 from kubeapi.diff import merged
 from kubeapi.meta import Manifest, Object
 from kubeapi.quantity import format_like, parse_quantity
 from leeward.answers.claiming_policies import claimed_by_name
 from leeward.answers.fleet_state import FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.policy import FailoverBehavior, Placement
 from leeward.api.purge_mode import PurgeMode

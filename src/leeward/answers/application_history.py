@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from leeward.api.core import Event
+from kubeapi.core import Event
 from leeward.api.outage import ClusterOutage, MoveState, OutageApplication
 from leeward.core.rollout.state import RolloutStep
 from leeward.operations.sentences import long_span

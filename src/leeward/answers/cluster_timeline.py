@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from kubeapi.core import Taint
 from kubeapi.meta import wire_time
 from leeward.answers.imagined import ImaginedChange
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition, remove_condition, set_condition
 from leeward.api.names import DRAIN_TAINT, FAILING_CONDITION
 from leeward.core.cluster_health.brake import silent_until

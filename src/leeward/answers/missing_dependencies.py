@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import mapping_at
 from leeward.answers.fleet_state import (
     BindingName,
     FleetState,
@@ -27,7 +28,6 @@ from leeward.api.work import Binding, Work
 from leeward.core.execution.addresses import selector_of_service, selects
 from leeward.core.execution.reachability import may_need_service
 from leeward.core.interpreter import dependencies_of, has_dependencies
-from leeward.core.interpreter.fields import mapping_at
 from leeward.operations.drain import workload_of
 
 KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount")

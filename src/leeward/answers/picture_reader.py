@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.resource import Resource
+from kubeclient import Client, Expired, Undecodable, Unreachable, WorldError
 from leeward.answers.redaction import LEFT_OUT, redacted_binding, redacted_cluster_binding
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import ClusterResourceBinding, ResourceBinding
-from leeward.client import Client, Expired, Undecodable, Unreachable, WorldError
 
 T = TypeVar("T")
 PAGE = 500

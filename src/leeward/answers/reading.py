@@ -16,9 +16,11 @@ from typing import TypeVar
 import msgspec
 
 from kubeapi.codec import decode
+from kubeapi.core import LEASES, Lease
 from kubeapi.errors import error_of
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Object, ObjectMeta
+from kubeclient import Client, NotFound, NotServed
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
 from leeward.answers.missing_dependencies import DependencyNames
 from leeward.answers.picture_reader import PAGE, PictureReader, as_it_is
@@ -31,7 +33,6 @@ from leeward.answers.redaction import (
     redacted_work,
 )
 from leeward.answers.unreported_replicas import UnreportedReplicas, read_unreported
-from leeward.api.core import Lease
 from leeward.api.names import (
     BINDING_ID_LABEL,
     CLUSTER_BINDING_ID_LABEL,
@@ -46,14 +47,12 @@ from leeward.api.resource import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
-    LEASES,
     OUTAGES,
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
     WORKS,
 )
 from leeward.api.work import Binding, BindingResource
-from leeward.client import Client, NotFound, NotServed
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, parse_gaps
 from leeward.core.settings_in_force import parse_settings

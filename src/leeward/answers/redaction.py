@@ -16,11 +16,11 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from kubeapi.meta import Manifest, ObjectMeta, ReadOnlyManifest, parse_time
+from kubeapi.meta import Manifest, ObjectMeta, ReadOnlyManifest, TypedObject, parse_time
 from kubeapi.untrusted import mapping_in, mappings_in, text_in
 from leeward.api import names
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, TypedObject
+from leeward.api.meta import Condition
 from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.outage import ClusterOutage
 from leeward.api.rollout import (

@@ -8,6 +8,7 @@ from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, text_in
+from kubeclient import Client, NotFound
 from leeward.answers.fleet_state import BindingName
 from leeward.answers.rendered_copies import Application
 from leeward.answers.subjects import AskedOf, SubjectKind, no_binding
@@ -23,7 +24,6 @@ from leeward.api.resource import (
     WORKS,
 )
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
-from leeward.client import Client, NotFound
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.overrides.override_rule import AnyOverridePolicy

@@ -4,6 +4,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kubeapi.loop.clock import Clock
+from kubeclient import Client, NotFound
 from leeward import __version__
 from leeward.answers.cluster_explanation import ClusterExplanation, explain_cluster
 from leeward.answers.decisions import fleet_of, snapshot_of
@@ -14,7 +15,6 @@ from leeward.answers.unclaimed_template import told_unclaimed, unclaimed_in
 from leeward.answers.work_explanation import WorkExplanation, explain_work
 from leeward.api.names import EXECUTION_SPACE_PREFIX, binding_name
 from leeward.api.resource import WORKS
-from leeward.client import Client, NotFound
 from leeward.core.placement import decide
 from leeward.operations import OperationFailed
 from leeward.planning.recording import RecordedOutcome, encode_snapshot

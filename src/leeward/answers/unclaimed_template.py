@@ -7,6 +7,7 @@ from kubeapi.meta import LabelSelector, LabelSelectorRequirement, ReadOnlyManife
 from kubeapi.resource import Resource
 from kubeapi.selectors import matches, selector_of
 from kubeapi.untrusted import mapping_in
+from kubeclient import Client, NotFound, WorldError
 from leeward.api.policy import AnyPropagationPolicy, ResourceSelector
 from leeward.api.resource import (
     CLUSTER_OVERRIDE_POLICIES,
@@ -15,7 +16,6 @@ from leeward.api.resource import (
     PROPAGATION_POLICIES,
 )
 from leeward.api.work import BindingResource
-from leeward.client import Client, NotFound, WorldError
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.matching import NO_MATCH, find_policy, resource_precision, selector_priority
 from leeward.core.propagation.reach import Reach, reach_problems

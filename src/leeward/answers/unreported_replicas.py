@@ -13,10 +13,10 @@ from kubeapi.codec import decode
 from kubeapi.errors import error_of
 from kubeapi.meta import Object, ObjectMeta
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound
 from leeward.answers.fleet_state import BindingName
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import ClusterResourceBinding, ResourceBinding
-from leeward.client import Client, NotFound
 
 T = TypeVar("T")
 PAGE = 500

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field, structs
 
-from kubeapi.meta import Int32, Object
+from kubeapi.core import Taint
+from kubeapi.meta import Int32, Object, TypedObject
 from kubeapi.quantity import Quantity
-from leeward.api.core import Taint
-from leeward.api.meta import UNCHECKED, Condition, TypedObject, find_condition, remove_condition
+from leeward.api.meta import UNCHECKED, Condition, find_condition, remove_condition
 from leeward.api.names import OUTAGE_ANNOTATION, POLICY_TAINTS_ANNOTATION, TAINTED_CONDITION
 from leeward.api.taint_record import NO_RECORD, TaintRecord, parse_record, render_record, taints_in_force
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from kubeapi.core import NodeCondition
 from kubeapi.meta import Object
 from kubeapi.quantity import Quantity
 from kubeapi.resource import Resource
-from leeward.api.core import NodeCondition
 
 
 class CountedMeta(Object, frozen=True):

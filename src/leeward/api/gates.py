@@ -30,11 +30,11 @@ from kubeapi.codec import parse_first_yaml
 from kubeapi.jsonpath import JSONPathError, compile_template
 from kubeapi.meta import Manifest
 from kubeapi.resource import is_api_version
+from kubeapi.urls import endpoint_fault
 from leeward.api.failback import OptionFault, parse_duration
 from leeward.api.names import KEEP_UNTIL_ANNOTATION, WAIT_FOR_ANNOTATION
 from leeward.api.rules.interpreters import webhook_url_fault
 from leeward.api.rules.member_addresses import DEFAULT_RULES
-from leeward.api.rules.texts import endpoint_fault
 
 GATE_ANNOTATIONS = (WAIT_FOR_ANNOTATION, KEEP_UNTIL_ANNOTATION)
 MOST_GATES, MOST_CHARACTERS = 8, 8 * 1024

@@ -1,7 +1,6 @@
 """`config.karmada.io/v1alpha1`: how kinds that Leeward does not know are understood, by Lua scripts or by webhooks."""
 
-from kubeapi.meta import Int32, LabelSelector, Object
-from leeward.api.meta import TypedObject
+from kubeapi.meta import Int32, LabelSelector, Object, TypedObject
 
 
 class DependentObjectReference(Object, frozen=True):

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, field
 
-from kubeapi.meta import Object, ObjectMeta, wire_time
+from kubeapi.meta import Object, wire_time
 from kubeapi.text import shortened
 
 MOST_MESSAGE = 32_768
@@ -25,33 +25,6 @@ def schema_default(value: object) -> Meta:
     """Mark of a field with what the API server fills in. The struct's own default stays "absent", so that nothing is
     lost."""
     return Meta(extra_json_schema={"default": value})
-
-
-class TypedObject(Object, frozen=True):
-    """An object of a kind that Leeward decides about."""
-
-    api_version: str = ""
-    kind: str = ""
-    metadata: ObjectMeta = ObjectMeta()
-
-    @property
-    def name(self) -> str:
-        return self.metadata.name
-
-    @property
-    def namespace(self) -> str:
-        return self.metadata.namespace
-
-
-def unversioned(metadata: ObjectMeta) -> ObjectMeta:
-    """The metadata without the version, which each write changes."""
-    return msgspec.structs.replace(metadata, resource_version="")
-
-
-def is_same_state(before: TypedObject, after: TypedObject) -> bool:
-    """Tells whether two states of an object differ in their versions alone."""
-    metadata = msgspec.structs.replace(after.metadata, resource_version=before.metadata.resource_version)
-    return before == msgspec.structs.replace(after, metadata=metadata)
 
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from msgspec import inspect
 
+from kubeapi.core import NodeSelector
 from kubeapi.meta import LabelSelector, Manifest, ObjectMeta
-from leeward.api.core import NodeSelector
 from leeward.api.descriptions import description_of
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"

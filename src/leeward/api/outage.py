@@ -10,8 +10,7 @@ from enum import StrEnum
 
 from msgspec import field
 
-from kubeapi.meta import Int32, Int64, Object
-from leeward.api.meta import TypedObject
+from kubeapi.meta import Int32, Int64, Object, TypedObject
 
 RUNNING = "running"
 """Duration, in the column FOR, of an outage that is not over."""

@@ -7,8 +7,8 @@ with it stays as it is.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from kubeapi.meta import Object
-from leeward.api.meta import ON_WIRE, TypedObject
+from kubeapi.meta import Object, TypedObject
+from leeward.api.meta import ON_WIRE
 from leeward.api.policy import ClusterAffinity, ResourceSelector
 
 OverrideOperator = Literal["add", "remove", "replace"]

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from kubeapi.meta import Int32, LabelSelector, LabelSelectorRequirement, Object
-from leeward.api.core import Toleration
-from leeward.api.meta import TypedObject, schema_default
+from kubeapi.core import Toleration
+from kubeapi.meta import Int32, LabelSelector, LabelSelectorRequirement, Object, TypedObject
+from leeward.api.meta import schema_default
 from leeward.api.purge_mode import (
     DEFAULT_PURGE_MODE,
     MODE_SCHEMA,

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from kubeapi.meta import Object
+from kubeapi.meta import Object, TypedObject
 from kubeapi.quantity import Quantity
-from leeward.api.meta import TypedObject
 
 
 class StaticClusterAssignment(Object, frozen=True):

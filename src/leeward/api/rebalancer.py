@@ -5,8 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kubeapi.meta import Int32, Int64, Object
-from leeward.api.meta import TypedObject
+from kubeapi.meta import Int32, Int64, Object, TypedObject
 
 
 class WorkloadReference(Object, frozen=True):

@@ -2,7 +2,6 @@
 
 from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
-from leeward.api.core import ConfigMap, Event, Lease, Namespace, Node, Pod, Secret
 from leeward.api.interpreter_config import ResourceInterpreterCustomization, ResourceInterpreterWebhookConfiguration
 from leeward.api.outage import ClusterOutage
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
@@ -64,10 +63,3 @@ RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS = Resource(
     ResourceInterpreterWebhookConfiguration,
 )
 OUTAGES = Resource("leeward.dev", "v1alpha1", "outages", "Outage", False, ClusterOutage)
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", False, Namespace)
-SECRETS = Resource("", "v1", "secrets", "Secret", True, Secret)
-CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", True, ConfigMap)
-EVENTS = Resource("", "v1", "events", "Event", True, Event)
-NODES = Resource("", "v1", "nodes", "Node", False, Node)
-PODS = Resource("", "v1", "pods", "Pod", True, Pod)
-LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", True, Lease)

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kubeapi.meta import Object
-from leeward.api.meta import TypedObject
+from kubeapi.meta import Object, TypedObject
 from leeward.api.policy import ClusterAffinity
 
 

@@ -20,8 +20,8 @@ from functools import lru_cache
 
 from msgspec import structs
 
+from kubeapi.core import Taint
 from kubeapi.meta import format_time, parse_time, wire_time
-from leeward.api.core import Taint
 from leeward.api.names import CONDITION_TAINT_KEYS
 
 _OUTAGE = "the outage counts since "

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from kubeapi.meta import Int32, Int64, Manifest, Object, ReadOnlyManifest
+from kubeapi.core import NodeSelector, Toleration
+from kubeapi.meta import Int32, Int64, Manifest, Object, ReadOnlyManifest, TypedObject
 from kubeapi.quantity import Quantity
-from leeward.api.core import NodeSelector, Toleration
-from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
+from leeward.api.meta import ON_WIRE, Condition, find_condition, schema_default
 from leeward.api.names import (
     AWAITED_GATE_ANNOTATION,
     LEAVING_CONDITION,

@@ -6,9 +6,9 @@ Karmada: `karmadactl join` and `register` make the same ClusterRoles in a member
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client
 from leeward.api.names import SYSTEM_LABEL
 from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS, SPEAKER_ACCESS
-from leeward.client import AlreadyExists, Client
 from leeward.core.impersonation import EVERYBODY
 
 _GROUP = "rbac.authorization.k8s.io"

@@ -6,9 +6,20 @@ import socket
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
+from controller_runtime.leader import LeaderElector, Leadership
+from controller_runtime.led_components import fenced
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client
+from kubeclient.bounds import MEMBER_BOUNDS
+from kubeclient.connection import Connection, transport_of
+from kubeclient.incluster import load_in_cluster
+from kubeclient.kubeconfig import holds_one_user, load
+from kubeclient.limits import RequestPace, paced
+from kubeclient.patience import IMPATIENT
+from kubeclient.replaceable import ReplaceableTransport
+from kubeclient.updating import UpdatingTransport
 from leeward.agent.agent import Agent, obeying
 from leeward.agent.registration import Registration
 from leeward.agent.replica import AgentReplica
@@ -20,21 +31,10 @@ from leeward.app.hub_addresses import HubAddresses
 from leeward.app.probes import Probes, served
 from leeward.app.renewal import CertificateRenewal, KubeconfigSecret
 from leeward.app.reported_secrets import SecretReporter, with_secrets
-from leeward.client import Client
-from leeward.client.bounds import MEMBER_BOUNDS
-from leeward.client.connection import Connection, transport_of
-from leeward.client.incluster import load_in_cluster
-from leeward.client.kubeconfig import holds_one_user, load
-from leeward.client.limits import RequestPace, paced
-from leeward.client.patience import IMPATIENT
-from leeward.client.replaceable import ReplaceableTransport
-from leeward.client.updating import UpdatingTransport
 from leeward.lua.jail import ProcessJail
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.interpreter_webhooks import HttpsCalls
-from leeward.runtime.leader import LeaderElector, Leadership
-from leeward.runtime.led_components import fenced
 from leeward.runtime.metrics import Metrics
 
 _NAME = "leeward-agent"

@@ -8,24 +8,24 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
+from controller_runtime.led_components import Led, fenced
+from kubeapi.core import Secret
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client, Transport
+from kubeclient.limits import RequestPace, limited, paced
+from kubeclient.ordering import OrderedTransport
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.rules.member_addresses import DEFAULT_RULES
 from leeward.app.connect import transport_to
 from leeward.app.estimating import estimator_channels
 from leeward.app.flags.settings import ComponentSettings
-from leeward.client import Client, Transport
-from leeward.client.limits import RequestPace, limited, paced
-from leeward.client.ordering import OrderedTransport
 from leeward.lua.jail import ProcessJail
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.interpreter_webhooks import HttpsCalls
-from leeward.runtime.led_components import Led, fenced
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.work_share import WorkShare
 

@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from controller_runtime.deleting import delete_seen
+from kubeapi.core import SECRETS, Secret
 from kubeapi.meta import Manifest, format_time
-from leeward.api.core import Secret
+from kubeclient import Client, NotFound, NotServed
 from leeward.api.names import BOOTSTRAP_CLUSTER_GROUP_PREFIX, BOOTSTRAP_SINGLE_USE_GROUP
-from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.api.resource import CLUSTERS
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
-from leeward.client import Client, NotFound, NotServed
 from leeward.core.registration import TOKEN_NAMESPACE, TOKEN_PREFIX, clusters_of_token, use_of
-from leeward.runtime.deleting import delete_seen
 
 NAMESPACE, PREFIX = TOKEN_NAMESPACE, TOKEN_PREFIX
 TOKEN_TYPE = "bootstrap.kubernetes.io/token"

@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from controller_runtime.deleting import delete_seen
 from kubeapi import codec
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client, NotFound, WorldError
+from kubeclient.connection import Connection
+from kubeclient.preflight import ANSWER_SECONDS, preflight_transport_of
 from leeward.app.local.errors import FleetError
-from leeward.client import AlreadyExists, Client, NotFound, WorldError
-from leeward.client.connection import Connection
-from leeward.client.preflight import ANSWER_SECONDS, preflight_transport_of
-from leeward.runtime.deleting import delete_seen
 
 NAME, NAMESPACE = "cluster-info", "kube-public"
 ANONYMOUS = "system:anonymous"

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from controller_runtime.leader import LeaderElector, Leadership
+from controller_runtime.led_components import Led, LedComponents
+from controller_runtime.retrying import Backoff, Trouble, attempt
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client, Transport
+from kubeclient.connection import Connection, transport_of
+from kubeclient.limits import RequestPace, paced
+from kubeclient.patience import IMPATIENT
 from leeward.api.names import MANAGER_LEASE, leader_identity
 from leeward.app.assembly import Assembly
 from leeward.app.connect import address_rules
@@ -22,18 +29,11 @@ from leeward.app.flags.settings import ComponentSettings
 from leeward.app.probes import Probes, served
 from leeward.app.shard import ShardProcess
 from leeward.app.shard_processes import ShardProcesses
-from leeward.client import Client, Transport
-from leeward.client.connection import Connection, transport_of
-from leeward.client.limits import RequestPace, paced
-from leeward.client.patience import IMPATIENT
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.choice import DESCHEDULER, SCHEDULER, Choice
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.standby import Standby
-from leeward.runtime.leader import LeaderElector, Leadership
-from leeward.runtime.led_components import Led, LedComponents
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.retrying import Backoff, Trouble, attempt
 from leeward.runtime.sharding import Sharding
 from leeward.runtime.work_share import WHOLE, WorkShare
 

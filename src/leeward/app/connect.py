@@ -9,23 +9,22 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from urllib.parse import urlsplit
 
+from kubeapi.core import Secret
 from kubeapi.errors import NoCredential
+from kubeapi.urls import endpoint_fault, proxy_fault, proxy_scheme_fault
+from kubeclient import Client, Request, Response, Transport
+from kubeclient.bounds import MEMBER_BOUNDS
+from kubeclient.connection import Connection, transport_of
+from kubeclient.forwarding import Forwarder
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION
 from leeward.api.rules.member_addresses import (
     DEFAULT_RULES,
     AddressRules,
     Network,
     plain_http_fault,
-    proxy_scheme_fault,
     rules_of_control_plane,
 )
-from leeward.api.rules.texts import endpoint_fault, proxy_fault
-from leeward.client import Client, Request, Response, Transport
-from leeward.client.bounds import MEMBER_BOUNDS
-from leeward.client.connection import Connection, transport_of
-from leeward.client.forwarding import Forwarder
 
 TOKEN_KEY, CA_KEY = "token", "caBundle"
 

@@ -8,6 +8,8 @@ from kubeapi.loop.clock import Clock, SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.tls import server_context
+from kubeclient import Client, NotFound
+from kubeclient.connection import Connection
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.auth.tokens import load_signing_key
 from kubeserver.handlers.audit import AuditFile
@@ -27,8 +29,6 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.app.cluster_info import publish_current
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
-from leeward.client import Client, NotFound
-from leeward.client.connection import Connection
 from leeward.lua.jail import ProcessJail
 from leeward.manager.admission import KarmadaAdmission, store_bounds
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights, approve_agents

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
-from leeward.client.connection import Connection
+from kubeclient.connection import Connection
 from leeward.dashboard.context import DashboardConfig
 from leeward.dashboard.page_files import NOT_BUILT, read_page
 from leeward.dashboard.running import Listening, served_dashboard

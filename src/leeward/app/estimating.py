@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from controller_runtime.retrying import Backoff, Trouble, attempt
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client
+from kubeclient.bounds import MEMBER_BOUNDS
+from kubeclient.connection import Connection, transport_of
+from kubeclient.limits import limited
 from leeward.app.flags.settings import ComponentSettings, Estimation
 from leeward.app.probes import Probes, served
-from leeward.client import Client
-from leeward.client.bounds import MEMBER_BOUNDS
-from leeward.client.connection import Connection, transport_of
-from leeward.client.limits import limited
 from leeward.estimator.access import EstimatorAccess
 from leeward.estimator.answering import MemberEstimates
 from leeward.runtime.controller_context import Member
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.retrying import Backoff, Trouble, attempt
 
 if TYPE_CHECKING:
     from leeward.estimator.channels import EstimatorChannels

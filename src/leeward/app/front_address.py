@@ -12,9 +12,9 @@ from kubeapi.codec import render_yaml
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, text_in
+from kubeclient import AlreadyExists, Client, NotFound, NotServed
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.app.local.errors import FleetError
-from leeward.client import AlreadyExists, Client, NotFound, NotServed
 
 NAME = "leeward-cluster-proxy"
 CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)

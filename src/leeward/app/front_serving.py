@@ -18,15 +18,15 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.tls import load_pair, server_context
 from kubeapi.untrusted import mapping_in, text_in
+from kubeclient import Client, NotFound, WorldError
+from kubeclient.connection import Connection
+from kubeclient.forwarding import Forwarder
 from kubeserver.http.front import HttpFront
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.app.connect import reaching
 from leeward.app.front_address import NAME, FrontAddress, publish_front
 from leeward.app.hub_front import Certificates, HubFront
 from leeward.app.install.manifests import PROXY_CERTIFICATE_SECRET
-from leeward.client import Client, NotFound, WorldError
-from leeward.client.connection import Connection
-from leeward.client.forwarding import Forwarder
 from leeward.webhook import Endpoint
 from leeward.webhook.certificate_secret import CertificateSecret
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at

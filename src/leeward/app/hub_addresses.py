@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from kubeapi.core import NAMESPACES
+from kubeclient import Client, Forbidden, WorldError
+from kubeclient.connection import Connection, transport_of
 from leeward.api.names import KUBE_SYSTEM_NAMESPACE
-from leeward.api.resource import NAMESPACES
-from leeward.client import Client, Forbidden, WorldError
-from leeward.client.connection import Connection, transport_of
 from leeward.core.hub_generation import UnreadableGeneration, generation_of, hub_to_follow
 
 log = logging.getLogger(__name__)

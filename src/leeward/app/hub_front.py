@@ -22,6 +22,8 @@ from kubeapi.resource import Resource
 from kubeapi.status import Status
 from kubeapi.transport import Request, Response
 from kubeapi.untrusted import mapping_in, text_in, texts_in
+from kubeclient import Client, WorldError
+from kubeclient.forwarding import Conversation, Forwarded
 from kubeserver import errors
 from kubeserver.auth.authentication import Authenticator, bearer_token
 from kubeserver.auth.authorization.attributes import attributes_of
@@ -29,8 +31,6 @@ from kubeserver.errors import Refused, status_response
 from kubeserver.handler import ANONYMOUS, REJECTED, StreamResponse, User
 from kubeserver.handlers.connecting import PROXY, ConnectRequest, Connects, key_of
 from leeward.api.resource import CLUSTERS
-from leeward.client import Client, WorldError
-from leeward.client.forwarding import Conversation, Forwarded
 from leeward.manager.cluster_proxy import ClusterProxy, Reach, streamed
 from leeward.manager.proxy_headers import bad_gateway, code_fault, headers_to_client, headers_to_member
 

@@ -13,16 +13,17 @@ import base64
 from contextlib import suppress
 from dataclasses import dataclass
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound, NotServed, WorldError
+from kubeclient.connection import Connection
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
-from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import plain_http_fault
 from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, beside, close_account, free_account, open_account
-from leeward.client import Client, NotFound, NotServed, WorldError
-from leeward.client.connection import Connection
 from leeward.controllers.agent_roles import end_approved_agent
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.runtime.server_identity import cluster_id_of, identity_of

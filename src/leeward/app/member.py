@@ -8,6 +8,11 @@ from kubeapi.loop.clock import Clock, SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.tls import server_context
+from kubeclient import Client, Request, Response
+from kubecluster import Workloads, WorkloadSettings
+from kubecluster.resource_quota import ResourceQuotaAdmission
+from kubecluster.rules.load_balancer import load_balancer_range
+from kubecluster.simulated_webhooks import SimulatedWebhooks
 from kubeserver.admission.service_accounts import ServiceAccountAdmission
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.auth.tokens import load_signing_key
@@ -26,11 +31,6 @@ from leeward.app.access import grant_member_access
 from leeward.app.config import SIGNING_KEY_FILE, MemberConfig
 from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
-from leeward.client import Client, Request, Response
-from leeward.members import Workloads, WorkloadSettings
-from leeward.members.resource_quota import ResourceQuotaAdmission
-from leeward.members.rules.load_balancer import load_balancer_range
-from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.controller_context import Server
 from leeward.runtime.metrics import Metrics
 
@@ -81,7 +81,7 @@ class _Member:
             load_balancer_cidr=load_balancer_range(config.name),
             root_certificates=config.client_ca_file.read_text(),
         )
-        workloads = Workloads(server, clock, randomness, self.metrics, supervisor, settings)
+        workloads = Workloads(server.client, clock, randomness, self.metrics, supervisor, settings)
         workloads.serve(api_server)
         await workloads.start()
         handler = faulty.stalling(handler_chain(api_server, clock, randomness, self.metrics.registry))

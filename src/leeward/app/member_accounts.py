@@ -15,18 +15,18 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from controller_runtime.deleting import delete_seen
+from kubeapi.core import SECRETS
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound, NotServed
 from leeward.api.names import CLUSTER_NAMESPACE, HUB_ANNOTATION
-from leeward.api.resource import SECRETS
 from leeward.app.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, EVERYTHING, OURS, SPEAKING
 from leeward.app.config import IMPERSONATOR
 from leeward.app.install.manifests import SERVICE_ACCOUNTS
 from leeward.app.local.errors import FleetError
-from leeward.client import Client, NotFound, NotServed
 from leeward.controllers.unified_auth import is_made_by_joining
-from leeward.runtime.deleting import delete_seen
 
 FIELD_MANAGER = "leeward-join"
 HUB_CHARACTERS = 8

@@ -6,10 +6,11 @@ from contextlib import AbstractAsyncContextManager
 
 from msgspec import structs
 
+from kubeapi.core import SECRETS
+from kubeclient import Client, NotFound, Request, Response, Transport
 from leeward.api.cluster import Cluster
-from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.api.resource import CLUSTERS
 from leeward.app.connect import transport_to
-from leeward.client import Client, NotFound, Request, Response, Transport
 from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.member_identity import IdentifiedTransport, anyone
 from leeward.runtime.server_identity import ServerIdentity

@@ -18,10 +18,10 @@ from kubeapi import codec
 from kubeapi.certificate_requests import Subject, make_request
 from kubeapi.meta import Manifest
 from kubeapi.named_files import write_named
+from kubeclient import Client
+from kubeclient.connection import Connection
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.local.errors import FleetError
-from leeward.client import Client
-from leeward.client.connection import Connection
 from leeward.controllers.agent_certificates import REQUESTS
 from leeward.core.registration import SIGNER, USAGES
 

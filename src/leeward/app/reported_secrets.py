@@ -17,8 +17,10 @@ from functools import partial
 
 import msgspec
 
+from controller_runtime.retrying import Backoff, Trouble, attempt
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client, WorldError
 from leeward.api.cluster import Cluster, ClusterSpec, LocalSecretReference
 from leeward.api.names import CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS
@@ -27,8 +29,6 @@ from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.joining import own_identity
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import accounts_of, free_account, open_account
-from leeward.client import AlreadyExists, Client, WorldError
-from leeward.runtime.retrying import Backoff, Trouble, attempt
 
 log = logging.getLogger(__name__)
 

@@ -6,15 +6,15 @@ import socket
 import sys
 from contextlib import AsyncExitStack
 
+from controller_runtime.leader import LeaderElector
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client, Transport
+from kubeclient.patience import IMPATIENT
 from leeward.api.names import MANAGER_LEASE, leader_identity
 from leeward.app.assembly import Assembly
 from leeward.app.flags.settings import ComponentSettings
-from leeward.client import Client, Transport
-from leeward.client.patience import IMPATIENT
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.standby import Standby
-from leeward.runtime.leader import LeaderElector
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.shard_leases import LeaderWatch, ShardElector
 from leeward.runtime.shard_spread import ShardSpread

@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from controller_runtime.retrying import Backoff
+from kubeapi.core import LEASES
 from kubeapi.loop.supervisor import Supervisor
-from leeward.api.resource import LEASES
+from kubeclient import Client, NotFound, WorldError
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.settings import Serving
 from leeward.app.shard import ENDS_WITH_INPUT
-from leeward.client import Client, NotFound, WorldError
-from leeward.runtime.leader import LeaderSettings
-from leeward.runtime.retrying import Backoff
-from leeward.runtime.sharding import Sharding
+from leeward.runtime.sharding import LeaderSettings, Sharding
 
 log = logging.getLogger(__name__)
 

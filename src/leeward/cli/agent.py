@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kubeapi.process import serve
-from leeward.api.rules.texts import endpoint_fault
+from kubeapi.urls import endpoint_fault
 from leeward.app.config import REPORTS, AgentConfig, ClusterDescription, Report
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name

@@ -69,8 +69,8 @@ def cluster_proxy(
 def _print(path: Path | None, context: str) -> None:
     """Raises: FleetError."""
     from kubeapi.codec import parse_yaml
+    from kubeclient.kubeconfig import KubeconfigError, load
     from leeward.app.front_address import find_front, kubeconfig_through
-    from leeward.client.kubeconfig import KubeconfigError, load
 
     if path is None:
         raise click.UsageError("--print-kubeconfig: give --kubeconfig, too: it says who the user is")

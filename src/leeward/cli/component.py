@@ -15,9 +15,9 @@ from leeward.cli.flags import start_log, written_flags
 from leeward.cli.named_files import InputFile, kubeconfig_in
 
 if TYPE_CHECKING:
+    from kubeclient.connection import Connection
     from leeward.app.component import Part
     from leeward.app.flags.settings import ComponentSettings
-    from leeward.client.connection import Connection
 
 YOUNG_OBJECTS = 5_000
 """Number of objects that can be in cycles, made and not given back, beyond which they are looked through."""
@@ -46,8 +46,8 @@ def settings_from(context: click.Context, component: Component) -> "ComponentSet
 
 def connection_of(kubeconfig: Path | None, kubeconfig_context: str, master: str = "") -> "Connection":
     """`master` is asked instead of the server that the kubeconfig names. Raises: FleetError, UsageError."""
-    from leeward.client.incluster import load_in_cluster
-    from leeward.client.kubeconfig import KubeconfigError, load
+    from kubeclient.incluster import load_in_cluster
+    from kubeclient.kubeconfig import KubeconfigError, load
 
     if master and not kubeconfig:
         raise click.UsageError("--master: give --kubeconfig, too: it says who we are there")

@@ -20,10 +20,10 @@ from leeward.cli.output import moving
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
+    from kubeclient import Client
+    from kubeclient.connection import Connection
+    from kubeclient.kubeconfig import KubeconfigSource
     from leeward.app.local.layout import Layout
-    from leeward.client import Client
-    from leeward.client.connection import Connection
-    from leeward.client.kubeconfig import KubeconfigSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Target:
 
 def target_of(settings: Settings, kubeconfig: Path | None, context: str) -> Target:
     """The control plane that an operator's verb is for. Raises: FleetError."""
-    from leeward.client.kubeconfig import default_paths
+    from kubeclient.kubeconfig import default_paths
 
     if kubeconfig is not None:
         return _named_target(kubeconfig_in(kubeconfig), context)
@@ -81,7 +81,7 @@ def target_of(settings: Settings, kubeconfig: Path | None, context: str) -> Targ
 
 
 def _named_target(source: "KubeconfigSource", context: str) -> Target:
-    from leeward.client.kubeconfig import KubeconfigError, current_context, load
+    from kubeclient.kubeconfig import KubeconfigError, current_context, load
 
     try:
         connection = load(source, context)
@@ -102,7 +102,7 @@ def ask(target: Target, work: Callable[["Client"], Awaitable[T]], *, briefly: bo
 
     `briefly`: it sends a few requests one after the other, and watches nothing, so that it starts quickly.
     """
-    from leeward.client import WorldError
+    from kubeclient import WorldError
     from leeward.operations import OperationFailed
 
     refuse_silent(target)
@@ -135,7 +135,7 @@ def refuse_silent(target: Target) -> None:
 
 
 def _patience(target: Target) -> float:
-    from leeward.client.preflight import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS
+    from kubeclient.preflight import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS
 
     return REMOTE_ANSWER_SECONDS if target.layout is None else ANSWER_SECONDS
 
@@ -143,7 +143,7 @@ def _patience(target: Target) -> float:
 def _no_answer(target: Target, error: Exception) -> str:
     """Words for an error of the world; of a control plane of this machine, the fate of its process."""
     from kubeapi.errors import Untrusted
-    from leeward.client import Unreachable
+    from kubeclient import Unreachable
 
     if target.layout is not None and isinstance(error, Untrusted):
         return no_trust(target.connection.server, error)
@@ -160,7 +160,7 @@ def _silence(target: Target, layout: "Layout") -> str:
 
 def connection_from(kubeconfig: Path | None, context: str = "") -> "Connection":
     """Raises: FleetError that names the file and the field."""
-    from leeward.client.kubeconfig import KubeconfigError, default_paths, load
+    from kubeclient.kubeconfig import KubeconfigError, default_paths, load
 
     try:
         return load(kubeconfig_in(kubeconfig) if kubeconfig else default_paths(os.environ), context)
@@ -173,9 +173,9 @@ def client_of(connection: "Connection", *, greets: bool = True) -> "Client":
 
     Raises: FleetError when its certificates cannot be used.
     """
-    from leeward.client import Client
-    from leeward.client.connection import transport_of
-    from leeward.client.preflight import preflight_transport_of
+    from kubeclient import Client
+    from kubeclient.connection import transport_of
+    from kubeclient.preflight import preflight_transport_of
 
     try:
         return Client(preflight_transport_of(connection) if greets else transport_of(connection), "leeward")
@@ -187,10 +187,10 @@ def switch_alone(connection: "Connection", switch: Callable[["Client"], Awaitabl
     """Carries out an adoption or its opposite while nobody else does. Raises: FleetError."""
     from kubeapi.loop.clock import SystemClock
     from kubeapi.loop.randomness import Randomness
+    from kubeclient import Client
+    from kubeclient.preflight import preflight_transport_of
     from leeward.app.migration.one_at_a_time import alone
     from leeward.cli.output import say
-    from leeward.client import Client
-    from leeward.client.preflight import preflight_transport_of
 
     transport = preflight_transport_of(connection)
     carry_out(alone(transport, SystemClock(), Randomness(), switch, say), Client(transport))
@@ -198,8 +198,8 @@ def switch_alone(connection: "Connection", switch: Callable[["Client"], Awaitabl
 
 def _brief_client_of(connection: "Connection") -> "Client":
     """Raises: FleetError when its certificates cannot be used."""
-    from leeward.client import Client
-    from leeward.client.connection import asking_transport_of
+    from kubeclient import Client
+    from kubeclient.connection import asking_transport_of
 
     try:
         return Client(asking_transport_of(connection), "leeward")
@@ -211,7 +211,7 @@ def carry_out(work: Coroutine[Any, Any, T], *clients: "Client") -> T:
     """Runs `work` to its end, closes the clients, and returns its result.
 
     Raises: FleetError for the world's answer."""
-    from leeward.client import WorldError
+    from kubeclient import WorldError
 
     async def run() -> T:
         try:

@@ -15,7 +15,7 @@ from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 
 if TYPE_CHECKING:
-    from leeward.client import Client
+    from kubeclient import Client
     from leeward.operations.drain import Copy
 
 POLL_SECONDS = 0.5

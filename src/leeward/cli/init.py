@@ -12,8 +12,8 @@ from leeward.cli.questions import COULD_NOT_LOOK, FINDINGS
 from leeward.cli.remarks import say_remarks
 
 if TYPE_CHECKING:
+    from kubeclient import Client
     from leeward.app.migration.review import Remark
-    from leeward.client import Client
 
 
 @click.command()

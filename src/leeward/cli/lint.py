@@ -16,8 +16,8 @@ from leeward.cli.questions import COULD_NOT_LOOK, FINDINGS, WELL, AnswerCommand,
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
+    from kubeclient import Client
     from leeward.answers.fleet_state import FleetState
-    from leeward.client import Client
     from leeward.lint.findings import LintReport
     from leeward.lint.objects import LintObject
     from leeward.lint.picture import LintPicture

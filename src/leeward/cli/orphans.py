@@ -14,7 +14,7 @@ from leeward.cli.settings import Settings
 from leeward.cli.tables import printable, render_table
 
 if TYPE_CHECKING:
-    from leeward.client import Client
+    from kubeclient import Client
     from leeward.operations.orphan_works import OrphanWork
     from leeward.operations.orphans import Findings, Orphan, Reach
 
@@ -82,8 +82,8 @@ def _with_members(target: Target, work: "Callable[[Client, Reach], Awaitable[T]]
     """Raises: FleetError."""
 
     async def run(client: "Client") -> T:
+        from kubeclient.connection import transport_of
         from leeward.app.member_clients import members_of
-        from leeward.client.connection import transport_of
 
         transport = transport_of(target.connection)
         try:
@@ -126,7 +126,7 @@ def _table(found: "Sequence[Orphan]") -> str:
 
 def _delete(target: Target, found: "Sequence[Orphan | OrphanWork]") -> int:
     """Deletes orphans, and returns how many are none any more. Raises: FleetError."""
-    from leeward.client import WorldError
+    from kubeclient import WorldError
     from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
     from leeward.operations.orphans import delete_orphan
 

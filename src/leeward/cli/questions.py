@@ -20,8 +20,8 @@ from leeward.cli.output import complain, say_coloured
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
+    from kubeclient import Client
     from leeward.answers.fleet_state import FleetState
-    from leeward.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

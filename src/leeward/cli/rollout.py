@@ -17,7 +17,7 @@ from leeward.cli.tables import printable
 from leeward.cli.verbs import VerbGroup
 
 if TYPE_CHECKING:
-    from leeward.client import Client
+    from kubeclient import Client
     from leeward.operations.rollout import BindingPlace, RolloutReading
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from leeward.cli.tables import printable
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kubeclient import Client
     from leeward.cli.status_text import Report
-    from leeward.client import Client
     from leeward.operations.orphan_findings import OrphanFindings
     from leeward.operations.status import FleetStatus, Found
 
@@ -100,9 +100,9 @@ def _report(target: Target, orphans: "OrphanFindings") -> "Report":
 async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") -> "FleetStatus":
     """Raises: OperationFailed, WorldError."""
     from kubeapi.loop.clock import SystemClock
+    from kubeclient.connection import transport_of
     from leeward.app.member_clients import members_of
     from leeward.app.migration.came_back import find_returned
-    from leeward.client.connection import transport_of
     from leeward.operations.identities import find_nameless
     from leeward.operations.status import look_at_fleet
 

@@ -15,8 +15,8 @@ from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 
 if TYPE_CHECKING:
+    from kubeclient import Client
     from leeward.app.local.layout import Layout
-    from leeward.client import Client
     from leeward.operations.take_over import TakenOver
 
 
@@ -65,10 +65,10 @@ def _confirm(name: str, *, yes: bool) -> None:
 def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> int:
     """Starts the control plane of the newest copy, and returns its generation. Raises: FleetError."""
     from kubeapi.loop.randomness import Randomness
+    from kubeclient import WorldError
     from leeward.app.local.planning import UpRequest
     from leeward.app.local.standby_copies import found_hub
     from leeward.app.local.starting import start_fleet
-    from leeward.client import WorldError
     from leeward.operations.errors import OperationFailed
 
     try:
@@ -82,9 +82,9 @@ def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> int:
 
 async def _take_over(client: "Client", target: Target, generation: int | None, *, force: bool) -> "TakenOver":
     """`generation`: it is raised already. Raises: FleetError, WorldError, OperationFailed."""
+    from kubeclient.connection import transport_of
     from leeward.app.cluster_info import refuse_hub_before
     from leeward.app.member_clients import whoever_obeys
-    from leeward.client.connection import transport_of
     from leeward.operations.take_over import TakenOver, fence_members
     from leeward.operations.take_over import take_over as make_hub
 

@@ -16,13 +16,13 @@ Karmada: pkg/karmadactl/register; there, who registers writes the roles.
 
 from datetime import datetime, timedelta
 
+from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import NotFound, NotServed
 from leeward.api.cluster import Cluster
-from leeward.api.core import Namespace
 from leeward.api.names import EXECUTION_SPACE_PREFIX, execution_space
-from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import NotFound, NotServed
+from leeward.api.resource import CLUSTERS
 from leeward.controllers.agent_roles import roles_of_agent, rules_of_agent
 from leeward.core.registration import namesakes_of_secrets
 from leeward.runtime.controller_context import ControlPlane

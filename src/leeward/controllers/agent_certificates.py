@@ -13,13 +13,12 @@ Karmada: pkg/controllers/certificate/approver (`agentcsrapproving`); the same co
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from kubeapi.core import SECRETS, Secret
 from kubeapi.meta import Manifest, format_time
 from kubeapi.resource import Resource
-from leeward.api.core import Secret
+from kubeclient import AlreadyExists, NotFound, NotServed
 from leeward.api.names import CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import AlreadyExists, NotFound, NotServed
-from leeward.client.certificate_requests import undecided_request
+from leeward.api.resource import CLUSTERS
 from leeward.controllers.agent_roles import JOINING_SUFFIX, end_approved_agent, roles_of_agent, rules_before_joining
 from leeward.core.registration import (
     TOKEN_NAMESPACE,
@@ -33,6 +32,7 @@ from leeward.core.registration import (
     secrets_of_agent,
     use_of,
 )
+from leeward.runtime.certificate_requests import undecided_request
 from leeward.runtime.controller_context import ControlPlane
 
 T = TypeVar("T")

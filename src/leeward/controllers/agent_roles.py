@@ -5,8 +5,10 @@ Karmada: pkg/karmadactl/register; the same rights, cut down to what an agent use
 
 from collections.abc import Iterator
 
+from controller_runtime.deleting import delete_seen
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, NotServed
 from leeward.api.names import (
     AGENT_USER_PREFIX,
     CLUSTER_NAMESPACE,
@@ -16,9 +18,7 @@ from leeward.api.names import (
     execution_space,
     lease_of_agent,
 )
-from leeward.client import Client, NotServed
 from leeward.core.registration import secrets_of_agent
-from leeward.runtime.deleting import delete_seen
 
 GROUP = "rbac.authorization.k8s.io"
 JOINING_SUFFIX = ":joining"

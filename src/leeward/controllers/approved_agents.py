@@ -8,11 +8,11 @@ says the mark that admission puts on it.
 Ours; in Karmada every agent has the rights that its register gave it.
 """
 
+from kubeapi.core import SECRETS, Secret
 from kubeapi.untrusted import mapping_in
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.names import AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.api.resource import CLUSTERS
 from leeward.controllers.agent_certificates import REQUESTS
 from leeward.controllers.agent_roles import end_approved_agent
 from leeward.core.registration import SIGNER, namesakes_of_secrets, secrets_of_agent

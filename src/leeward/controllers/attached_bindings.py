@@ -9,11 +9,13 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterator
 from datetime import datetime, timedelta
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.index import Index
 from kubeapi.codec import to_wire
+from kubeclient import AlreadyExists, Conflict, NotFound, NotServed, WorldError
 from leeward.api.names import BINDING_ID_LABEL, binding_name, cluster_of_execution_space, depended_by_label
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import BindingSnapshot, ResourceBinding, TargetCluster, Work
-from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, WorldError
 from leeward.controllers.dependency_events import DependencyEvents
 from leeward.core.dependencies.attached import AttachedChange, Dependant, agree, change_attached, listed_in
 from leeward.core.dependencies.requirements import clusters_with_data, follows, is_done_with, required_clusters
@@ -24,8 +26,6 @@ from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.dependants import DependantIndex
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index
 from leeward.runtime.interpreter import WEBHOOK_AGAIN
 from leeward.runtime.templates import TemplateKey, Templates, read_current
 

@@ -6,6 +6,7 @@ Karmada: pkg/controllers/hpascaletargetmarker, pkg/controllers/deploymentreplica
 
 from datetime import datetime
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import Manifest
 from leeward.api.names import binding_name
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
@@ -13,7 +14,6 @@ from leeward.api.work import ResourceBinding
 from leeward.core.propagation.autoscaled import replicas_to_follow, scale_target_patch
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
 from leeward.runtime.templates import TemplateKey, Templates
 
 AUTOSCALERS = ("autoscaling/v2", "HorizontalPodAutoscaler")

@@ -6,14 +6,14 @@ It looks at what a propagated HorizontalPodAutoscaler names. Where the mark of s
 
 from datetime import datetime, timedelta
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import Manifest, parse_time
 from kubeapi.resource import Resource
 from leeward.api.names import binding_name
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.core.propagation.autoscaled import describe_fight, scale_target
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Recorder
-from leeward.runtime.identity import Key, key_of
 from leeward.runtime.templates import TemplateKey, Templates
 
 AUTOSCALER_KIND = "HorizontalPodAutoscaler"

@@ -8,14 +8,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 
-from kubeapi.meta import Manifest
+from controller_runtime.identity import Key, key_of
+from controller_runtime.index import Index, IndexOfMany
+from controller_runtime.staying import StayingObjects
+from kubeapi.meta import Manifest, is_same_state
+from kubeclient import NotFound, NotServed, WorldError
 from leeward.api import names
 from leeward.api.cluster import Cluster
-from leeward.api.meta import is_same_state
 from leeward.api.names import cluster_of_execution_space, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
-from leeward.client import NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.binding_reports import BindingReports, SyncedWorks
 from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
@@ -42,9 +44,6 @@ from leeward.core.propagation.reach import Reach
 from leeward.core.rollout.standings import may_change_rollouts
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index, IndexOfMany
-from leeward.runtime.staying import StayingObjects
 
 WORKERS = 32
 

@@ -6,7 +6,10 @@ its health. (Karmada tells every sync and every update of a status.) A failure i
 
 from collections.abc import Mapping, Sequence
 
+from controller_runtime.events import NORMAL, WARNING
+from controller_runtime.identity import key_of, reference_of
 from kubeapi.meta import Manifest
+from kubeclient import Conflict, WorldError
 from leeward.api.meta import find_condition
 from leeward.api.names import (
     OVERRIDE_FAILED_CONDITION,
@@ -19,15 +22,12 @@ from leeward.api.names import (
 from leeward.api.override import OverridePolicy
 from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import AggregatedStatusItem, Binding, Work
-from leeward.client import Conflict, WorldError
 from leeward.core.execution.addresses import left_out
 from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.core.rollout.rollout_decision import STOPPED
-from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.binding_kinds import BindingKind, template_of
 from leeward.runtime.controller_context import ControlPlane, Recorder
-from leeward.runtime.events import NORMAL, WARNING
-from leeward.runtime.identity import key_of, reference_of, template_of
 
 
 class BindingEvents:

@@ -12,15 +12,17 @@ from typing import TypeVar
 
 import msgspec
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, StatusChange
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import WorldError
 from leeward.api import names
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
 from leeward.api.resource import CLUSTERS
 from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingStatus, Work
-from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.first_conditions import FirstConditions
 from leeward.controllers.service_addresses import AddressesBehind, WorkloadReach
@@ -47,8 +49,6 @@ from leeward.core.overrides.failures import overrides_failed
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, StatusChange
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

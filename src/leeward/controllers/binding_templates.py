@@ -8,19 +8,19 @@ it is looked at with the template's next change.
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.informer import Informer
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
+from kubeclient import NotFound, NotServed
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, TEMPLATE_DIGEST_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.client import NotFound, NotServed
 from leeward.core.eviction.shared_resources import lets_shared_go
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.informer import Informer
 from leeward.runtime.templates import TemplateKey, read_template
 
 

@@ -3,13 +3,13 @@ member does not take the deletion."""
 
 from collections.abc import Callable
 
+from controller_runtime.identity import key_of
 from kubeapi.meta import Manifest
 from leeward.api.meta import Condition
 from leeward.api.work import Work
 from leeward.core.execution.removal_conditions import removal_blocked, removal_refused
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of
 from leeward.runtime.owner_index import OwnerIndex
 
 BLOCKED_SECONDS = 30.0

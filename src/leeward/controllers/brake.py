@@ -9,14 +9,14 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from kubeapi.core import CONFIG_MAPS, NAMESPACES, ConfigMap, Namespace
 from kubeapi.diff import merge_patch
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, NotFound, Undecodable
 from leeward.api.cluster import Cluster
-from leeward.api.core import ConfigMap, Namespace
 from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, execution_space
-from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES, WORKS
-from leeward.client import AlreadyExists, NotFound, Undecodable
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.core.cluster_health.brake import Brake, BrakeDecision, decide_brake, is_silent, looks_dead, render_brake
 from leeward.core.cluster_health.vanished import vanished_clusters
 from leeward.runtime.brake import BrakeView

@@ -6,19 +6,19 @@ policy. Which of them it needs, nobody can tell of every kind. A Service that se
 
 from typing import Any
 
+from controller_runtime.index import Index
+from controller_runtime.informer import Informer
 from kubeapi.meta import labels_of
+from kubeapi.unstructured import text_at
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work, is_application
 from leeward.core.copies.job_copies import is_finished_job
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.execution.addresses import may_be_behind
-from leeward.core.interpreter.fields import text_at
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING, BindingKind
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.index import Index
-from leeward.runtime.informer import Informer
 
 
 class Carriers:

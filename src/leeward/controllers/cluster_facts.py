@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from controller_runtime.reflector import Reflector
 from kubeapi import codec
 from kubeapi.errors import TooLarge
 from kubeapi.meta import format_time
 from kubeapi.text import shown
+from kubeclient import Undecodable, Unreachable, WorldError
 from leeward.api.counted import COUNTED_NODES, COUNTED_PODS
 from leeward.api.resource import CLUSTERS
-from leeward.client import Undecodable, Unreachable, WorldError
 from leeward.core.cluster_health.probe import Probe
 from leeward.core.cluster_health.summary import Summary
 from leeward.planning.node_table import NodeTable
@@ -23,7 +24,6 @@ from leeward.planning.pod_table import PodTable
 from leeward.planning.usage_summary import UsageSummary
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import Offer
-from leeward.runtime.reflector import Reflector
 
 log = logging.getLogger(__name__)
 

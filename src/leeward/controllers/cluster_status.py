@@ -15,15 +15,16 @@ from typing import NamedTuple
 
 import msgspec
 
+from controller_runtime.retrying import Trouble
 from kubeapi.diff import status_patch
 from kubeapi.errors import LocalFailure, NameNotFound
 from kubeapi.quantity import Quantity, parse_quantity
+from kubeclient import Conflict, NotFound, WorldError
+from kubeclient.caller import CALLER
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import Condition, find_condition, put_condition, remove_condition, set_condition
 from leeward.api.names import DOUBTFUL_CONDITION, NOT_OBSERVED_CONDITION, OUTDATED_CONDITION
 from leeward.api.resource import CLUSTERS
-from leeward.client import Conflict, NotFound, WorldError
-from leeward.client.caller import CALLER
 from leeward.controllers.cluster_facts import Facts, FactsCollector
 from leeward.core.cluster_health.cluster_identity import with_identity
 from leeward.core.cluster_health.outage import with_last_seen
@@ -46,7 +47,6 @@ from leeward.core.cluster_health.watched_time import has_stepped
 from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.metrics import Amount, AmountKind
-from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)
 

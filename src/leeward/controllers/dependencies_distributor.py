@@ -12,12 +12,14 @@ Karmada: pkg/dependenciesdistributor; same names and events, told when something
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from controller_runtime.events import WARNING
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import Manifest
+from kubeclient import WorldError
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_FINALIZER, EVICT_SHARED_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
-from leeward.client import WorldError
 from leeward.controllers.attached_bindings import AttachedBindings
 from leeward.controllers.dependency_events import COMPONENT, FAILED
 from leeward.core.dependencies.requirements import (
@@ -30,11 +32,10 @@ from leeward.core.dependencies.requirements import (
 from leeward.core.interpreter.dependencies import in_order
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.reach import Reach, binding_problems
+from leeward.runtime.binding_kinds import template_of
 from leeward.runtime.contradictions import StandingDependencies
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.dependants import DependantIndex, Kind
-from leeward.runtime.events import WARNING
-from leeward.runtime.identity import Key, key_of, template_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.templates import TemplateKey, Templates, read_template
 

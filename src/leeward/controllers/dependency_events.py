@@ -6,14 +6,14 @@ A success is told when the clusters of a dependant have changed, a disagreement 
 
 from collections.abc import Collection
 
+from controller_runtime.events import NORMAL, WARNING, Rank
+from controller_runtime.identity import reference_of
+from kubeclient import Conflict, WorldError
 from leeward.api.names import binding_name
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
-from leeward.client import Conflict, WorldError
 from leeward.core.dependencies.attached import Dependant
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.events import NORMAL, WARNING, Rank
-from leeward.runtime.identity import reference_of
 from leeward.runtime.templates import TemplateKey
 
 COMPONENT = "dependencies-distributor"

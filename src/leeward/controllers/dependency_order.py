@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import Manifest
+from kubeclient import WorldError
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import binding_name, execution_space, work_name
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.client import WorldError
 from leeward.controllers.override_rendering import Rendering
 from leeward.core.dependencies.attached import DependantName, listed_in
 from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place, is_refused
@@ -23,7 +24,6 @@ from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.templates import Templates
 

@@ -12,11 +12,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from controller_runtime.events import NORMAL
 from kubeapi.codec import to_wire
+from kubeclient import WorldError
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.client import WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.placement.descheduling import give_back, short_clusters, without_given_back
@@ -25,11 +26,10 @@ from leeward.core.scheduling.estimates import question_of
 from leeward.core.scheduling.model import Request
 from leeward.planning.estimates import Estimates
 from leeward.planning.fleet import placement_fleet
+from leeward.runtime.binding_kinds import template_of
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.cluster_estimators import ClusterEstimator, ClusterEstimators
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.events import NORMAL
-from leeward.runtime.identity import template_of
 
 CONTROLLER = "descheduler"
 COMPONENT = "karmada-descheduler"

@@ -9,17 +9,17 @@ from typing import Any
 
 import msgspec
 
+from controller_runtime.identity import Key, key_of, version_of
+from controller_runtime.informer import Informer
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal, merged
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Conflict, Forbidden, Undecodable
 from leeward.api.work import Binding
-from leeward.client import AlreadyExists, Conflict, Forbidden, Undecodable
 from leeward.core.propagation.claiming import binding_patch, claim_patch
 from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of, version_of
-from leeward.runtime.informer import Informer
 
 
 class DetectedBindings:

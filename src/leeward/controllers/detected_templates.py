@@ -6,11 +6,11 @@ here is looked at: who is forgotten is looked at once more.
 
 from operator import eq
 
+from controller_runtime.staying import StayingObjects
 from kubeapi.meta import Manifest
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.digest import template_digest
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.staying import StayingObjects
 from leeward.runtime.templates import TemplateKey
 
 

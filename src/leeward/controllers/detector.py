@@ -18,15 +18,17 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from controller_runtime.identity import Key, key_of, reference_of
+from controller_runtime.informer import Informer
 from kubeapi.codec import to_wire
 from kubeapi.diff import merged
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Conflict, WorldError
 from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION, binding_name
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.client import Conflict, WorldError
 from leeward.controllers.autoscaler_events import AutoscalerEvents
 from leeward.controllers.detected_bindings import DetectedBindings, concerns_its_template
 from leeward.controllers.detected_templates import DetectedTemplates
@@ -44,8 +46,6 @@ from leeward.core.propagation.reach import Reach, binding_problems, stays_here
 from leeward.runtime.contradictions import StandingReplicas
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.dependent_overrides import DependentOverrides
-from leeward.runtime.identity import Key, key_of, reference_of
-from leeward.runtime.informer import Informer
 from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey, Templates, read_current
 from leeward.runtime.webhook_queue import NotAnsweredYet

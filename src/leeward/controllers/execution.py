@@ -18,13 +18,16 @@ from functools import partial
 
 import msgspec
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import key_of, reference_of
+from controller_runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 from kubeapi.diff import is_equal
 from kubeapi.text import shortened
+from kubeclient import ApiError, Conflict, WorldError
 from leeward.api.meta import MOST_MESSAGE, Condition, set_condition
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
 from leeward.api.resource import WORKS
 from leeward.api.work import Work, WorkStatus, is_of_an_object
-from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, SETTLE_SECONDS, Foreign, MemberObjects, WriteUndone
@@ -38,13 +41,11 @@ from leeward.core.execution.removal import has_settled
 from leeward.core.execution.removal_conditions import object_kept
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.interpreter.scripts import Operation
-from leeward.runtime.bounded import keep_latest
+from leeward.runtime.binding_kinds import users_namespace
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of, reference_of, users_namespace
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 
 RETRY_SECONDS = 1.0
 SHARED_REST_SECONDS = 3.0

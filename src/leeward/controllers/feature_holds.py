@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
+from controller_runtime.statuses import NEWS_SECONDS, StatusChange
 from kubeapi.resource import Resource
+from kubeclient import WorldError
 from leeward.api.meta import find_condition, put_condition
 from leeward.api.names import FEATURE_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
-from leeward.client import WorldError
 from leeward.core.propagation.held_features import HeldFeature, features_of, held_condition
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.statuses import NEWS_SECONDS, StatusChange
 
 WRITER = "resource-detector"
 

@@ -13,18 +13,19 @@ from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import Key, key_of
+from controller_runtime.index import Index
 from kubeapi.codec import to_wire
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
+from kubeclient import AlreadyExists
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, REASSIGNED_ANNOTATION, cluster_of_execution_space
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import AlreadyExists
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import Owner, owners_of
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects, mark_removal
 
 EMPTIED_WITHIN = timedelta(seconds=2)

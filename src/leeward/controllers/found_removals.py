@@ -5,17 +5,18 @@
                deleted the Work by hand, or its namespace, and its binding may want it
 
 Whoever may hold it, the binding controller, is given time to do so, which begins when the heartbeat of the controllers
-was renewed since: an agent may follow a control plane for long before they do (decisions 48 and 164). The heartbeat is
-asked for only while something waits. Holds: S1, S5, S13.
+was renewed since: an agent may follow a control plane for long before they do (decisions 48, 164). Holds: S1, S5, S13.
 """
 
 import asyncio
 from datetime import datetime, timedelta
 
+from controller_runtime.identity import version_of
+from kubeapi.core import LEASES
+from kubeclient import Forbidden, NotFound, NotServed
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, cluster_of_execution_space
-from leeward.api.resource import LEASES, WORKS
+from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import Forbidden, NotFound, NotServed
 from leeward.controllers.member_objects import ROUNDING_SECONDS
 from leeward.core.execution.settling import (
     RENEWAL_POLL_SECONDS,
@@ -27,7 +28,6 @@ from leeward.core.execution.settling import (
     note_heartbeat,
 )
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import version_of
 
 
 class FoundRemovals:
@@ -38,7 +38,7 @@ class FoundRemovals:
         """Removals, with the uid of the Work, by its name. As many as there are Works that are being deleted."""
         self._asking = asyncio.Lock()
         self._read: tuple[float, HeartbeatSeen] | None = None
-        """The heartbeat, and when it was asked for."""
+        """The heartbeat, and when it was asked for: only while something waits."""
         self._was_kept = False
 
     def note(self, old: Work | None, new: Work, *, pulled: bool = False) -> None:

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import Manifest
+from kubeclient import Client, NotFound, NotServed, WorldError
 from leeward.api.failback import OptionFault
 from leeward.api.gates import WEBHOOK_REFUSED, ReplacementGate, is_gated, parse_gates, refuse_webhooks
 from leeward.api.interpreter_config import ResourceInterpreterWebhook, WebhookClientConfig
@@ -27,7 +30,6 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, CLUSTERS, WORKS
 from leeward.api.work import Binding
-from leeward.client import Client, NotFound, NotServed, WorldError
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.override_rendering import Rendering
 from leeward.core.copies.evidence import is_fresh
@@ -48,10 +50,8 @@ from leeward.core.execution.gates import (
     told_held,
 )
 from leeward.core.execution.works import replicas_by_cluster
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.discovery import Discovery, UnknownKind
-from leeward.runtime.identity import Key, key_of
 
 LOOK_SECONDS = 10
 AT_ONCE, MOST_LOOKS = 16, 1_000

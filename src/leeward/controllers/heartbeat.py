@@ -10,11 +10,12 @@ import asyncio
 import logging
 from datetime import datetime
 
+from controller_runtime.identity import version_of
+from kubeapi.core import LEASES, NAMESPACES, Lease
 from kubeapi.meta import Manifest, format_micro_time
-from leeward.api.core import Lease
+from kubeclient import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
-from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES
-from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
+from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.watched_time import (
     ALWAYS,
     BEGINNING,
@@ -28,7 +29,6 @@ from leeward.core.cluster_health.watched_time import (
 )
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.identity import version_of
 
 log = logging.getLogger(__name__)
 

@@ -17,10 +17,12 @@ Karmada: pkg/controllers/unifiedauth; there a deleted Work comes back with the n
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from controller_runtime.identity import key_of, reference_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.resource import Resource
 from kubeapi.untrusted import text_in
+from kubeclient import AlreadyExists, Conflict
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
@@ -34,7 +36,6 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import AlreadyExists, Conflict
 from leeward.core.execution.claims import owners_of
 from leeward.core.execution.ownership import stamp
 from leeward.core.impersonation import (
@@ -48,7 +49,6 @@ from leeward.core.impersonation import (
     users_of_proxy,
 )
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import key_of, reference_of
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST
 
 COMPONENT = "unified-auth-controller"

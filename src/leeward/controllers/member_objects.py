@@ -12,14 +12,16 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import Key, key_of, version_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
+from kubeclient import AlreadyExists, Conflict, NotFound, NotServed, Unreachable
 from leeward.api.names import HUB_ANNOTATION, WORK_NAME_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Unreachable
 from leeward.controllers.volume_holds import VolumeHolds
 from leeward.core.copies.job_copies import is_complete_job
 from leeward.core.execution.claims import beyond_its_binding
@@ -29,9 +31,7 @@ from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, by_whom, note_write, pause_left
 from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
 from leeward.core.execution.written_later import is_shrunk_by_a_restore
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
-from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leeward.client import Undecodable
+from kubeclient import Undecodable
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.member_works import MemberWorks
 

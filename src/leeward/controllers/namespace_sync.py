@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from controller_runtime.identity import Key
+from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import Manifest, OwnerReference
+from kubeclient import AlreadyExists
 from leeward.api.cluster import Cluster
-from leeward.api.core import Namespace
 from leeward.api.names import (
     APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
     APPLIED_OVERRIDES_ANNOTATION,
@@ -25,14 +27,12 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import AlreadyExists
 from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.rendered_admission import RenderedAdmission
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects
 
 from leeward.core.execution.ownership import stamp  # isort: skip

@@ -12,12 +12,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeapi.unstructured import value_at
+from kubeclient import ApiError, Conflict, NotFound, NotServed, TooManyRequests, WorldError
 from leeward.api.names import WORK_GENERATION_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import ApiError, Conflict, NotFound, NotServed, TooManyRequests, WorldError
 from leeward.controllers.member_objects import MemberObjects
 from leeward.controllers.missing_kinds import MissingKinds
 from leeward.controllers.owned_claims import OwnedClaims
@@ -30,11 +33,8 @@ from leeward.core.eviction.volumes import why_claims_stay, why_runs_end_first
 from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import release_patch
 from leeward.core.execution.removal import is_order_about
-from leeward.core.interpreter.fields import value_at
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex
 

@@ -14,13 +14,17 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from controller_runtime.deleting import delete_seen
+from controller_runtime.identity import key_of
+from controller_runtime.index import IndexOfMany
+from kubeapi.core import LEASES
 from kubeapi.diff import status_patch
+from kubeclient import AlreadyExists, Conflict, NotFound
 from leeward.api.cluster import Cluster
 from leeward.api.names import SYSTEM_NAMESPACE, execution_space, work_name
 from leeward.api.outage import ClusterOutage, OutageApplication, OutagePhase, OutageStatus
-from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, WORKS
+from leeward.api.resource import CLUSTERS, OUTAGES, WORKS
 from leeward.api.work import Binding, Work, is_application
-from leeward.client import AlreadyExists, Conflict, NotFound
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.outages.fold import fold, newly_recovered
 from leeward.core.outages.observation import OutageObservation
@@ -30,10 +34,7 @@ from leeward.core.outages.writing import Pace, urgency_of
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.deleting import delete_seen
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.identity import key_of
-from leeward.runtime.index import IndexOfMany
 
 KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
 SETTLE, SETTLE_APPLICATIONS = timedelta(milliseconds=200), 500

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from controller_runtime.identity import Key
+from controller_runtime.informer import Informer
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from leeward.api.cluster import Cluster
@@ -31,8 +33,6 @@ from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.overrides.rendering import Overridden, OverrideFailure, too_many
 from leeward.planning.rendered_overrides import RenderedOverrides
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key
-from leeward.runtime.informer import Informer
 from leeward.runtime.override_matching import KindOf, OverrideMatching, kind_of_binding
 
 UNREAD_AGAIN = timedelta(seconds=30)

@@ -7,15 +7,15 @@ control plane, whose decision keeps the copy where its volumes are (`core.evicti
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.client import NotFound, NotServed, WorldError
+from kubeapi.unstructured import mappings_at, text_at
+from kubeclient import NotFound, NotServed, WorldError
 from leeward.core.interpreter import is_defined
-from leeward.core.interpreter.fields import mappings_at, text_at
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of
 
 CLAIMS: Final = Resource.of_manifests("v1", "persistentvolumeclaims", "PersistentVolumeClaim", True)
 MAX_DEPTH = 3

@@ -8,8 +8,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from controller_runtime.controller import Controller
+from controller_runtime.identity import Key, key_of
+from controller_runtime.informer import Informer
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import NotFound, Undecodable, WorldError
 from leeward.api.names import (
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER,
@@ -18,13 +22,9 @@ from leeward.api.names import (
 )
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
-from leeward.client import NotFound, Undecodable, WorldError
 from leeward.core.propagation.claiming import claimed_by
-from leeward.runtime.controller import Controller
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.informer import Informer
 from leeward.runtime.templates import Templates
 
 MOST_ASKED_SINGLY = 8

@@ -17,19 +17,19 @@ from typing import Any
 
 import msgspec
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.index import Index
+from controller_runtime.statuses import NEWS_SECONDS, StatusChange
 from kubeapi.quantity import Quantity
+from kubeclient import Conflict, WorldError
 from leeward.api.quota import FederatedResourceQuota, FederatedResourceQuotaStatus
 from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import ResourceBinding, Work
-from leeward.client import Conflict, WorldError
 from leeward.core.amounts import Doubts
 from leeward.core.quota.quota_status import aggregated_status, limit_of, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import quota_of_work
 from leeward.core.quota.usage import usage_of
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index
-from leeward.runtime.statuses import NEWS_SECONDS, StatusChange
 
 STATUS_COMPONENT = "federated-resource-quota-status-controller"
 ENFORCEMENT_COMPONENT = "federated-resource-quota-enforcement-controller"

@@ -9,19 +9,19 @@ Karmada: pkg/controllers/federatedresourcequota (`federatedResourceQuotaSync`); 
 Works, and makes Works without a limit for all other clusters.
 """
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.index import Index
+from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import Manifest
+from kubeclient import AlreadyExists, Conflict, NotFound, NotServed, WorldError
 from leeward.api.cluster import Cluster
-from leeward.api.core import Namespace
 from leeward.api.names import EXECUTION_SPACE_PREFIX, execution_space
 from leeward.api.quota import FederatedResourceQuota
-from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, NAMESPACES, WORKS
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, WORKS
 from leeward.api.work import Work
-from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import brought_to, is_of, needless, quota_of_work, quota_works
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index
 from leeward.runtime.reassignment import keep_objects
 
 COMPONENT = "federated-resource-quota-sync-controller"

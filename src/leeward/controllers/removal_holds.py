@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from controller_runtime.index import Index
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import REFLECTED_CONDITION, cluster_of_execution_space
@@ -26,7 +27,6 @@ from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.index import Index
 
 FOLLOWS_WITHIN = timedelta(seconds=60)
 """Time after the return of a control plane in which its controllers may still write what they knew before."""

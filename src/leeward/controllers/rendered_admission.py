@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final
 
+from controller_runtime.bounded import keep_latest
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
-from leeward.client import AlreadyExists, ApiError, WorldError
+from kubeapi.node_ports import drop_ports
+from kubeclient import AlreadyExists, ApiError, WorldError
 from leeward.core.interpreter.interpret import prune
-from leeward.core.interpreter.node_ports import drop_ports
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import Server
 
 MAX_REMEMBERED: Final = 50_000

@@ -12,12 +12,13 @@ from functools import partial
 
 import msgspec
 
+from controller_runtime.statuses import BOOKKEEPING_SECONDS, StatusChange
 from kubeapi.loop.offloading import run_beside
+from kubeclient import WorldError
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import set_condition
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding
-from leeward.client import WorldError
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.copies.evidence import is_judged_by_manifests
 from leeward.core.loss_coverage import (
@@ -34,7 +35,6 @@ from leeward.core.settings_in_force import SettingsInForce
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, StatusChange
 
 CONTROLLER = "resilience-controller"
 

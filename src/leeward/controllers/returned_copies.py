@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from controller_runtime.informer import Informer
+from kubeclient import NotFound, NotServed
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.client import NotFound, NotServed
 from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.execution.claims import Owner, name_of_works, owners_of
 from leeward.core.execution.removal import is_return_kept, only_follows
@@ -25,7 +26,6 @@ from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BIN
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.informer import Informer
 
 
 class ReturnedCopies:

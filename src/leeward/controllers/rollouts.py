@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from leeward.api.failback import OptionFault
@@ -36,7 +37,6 @@ from leeward.core.rollout.state import RolloutState, render_state, state_of, wis
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
 
 BRAKED = "Stopped: the brake is engaged; `leeward brake` says why."
 UNSETTLED = "The clusters have not been looked at again since the control plane started: each keeps what it has."

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import msgspec
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, labels_of
 from leeward.api.names import RETAIN_REPLICAS_LABEL
@@ -20,7 +21,6 @@ from leeward.core.execution.removal import held_scale_downs
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
 from leeward.runtime.interpreter import NotInterpreted
 
 

@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.index import Index
+from controller_runtime.informer import Informer
 from kubeapi.meta import Manifest
+from kubeclient import WorldError
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import REACHABLE_CONDITION, binding_name, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import AggregatedStatusItem, Binding, Work, is_application
-from leeward.client import WorldError
 from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.core.cluster_health.ready_condition import unobserved
@@ -40,9 +43,6 @@ from leeward.core.execution.reachability import (
 )
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index
-from leeward.runtime.informer import Informer
 
 
 class WorkloadReach(NamedTuple):

@@ -12,15 +12,15 @@ where that is empty. Other orders about what lives there are carried out before.
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
+from controller_runtime.identity import key_of
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
+from kubeapi.unstructured import list_at, mappings_at, text_at
+from kubeclient import ApiError, Client, NotFound
 from leeward.api.work import Work
-from leeward.client import ApiError, Client, NotFound
 from leeward.controllers.owned_claims import CLAIMS
-from leeward.core.interpreter.fields import list_at, mappings_at, text_at
 from leeward.runtime.controller_context import Member
 from leeward.runtime.discovery import Discovery
-from leeward.runtime.identity import key_of
 from leeward.runtime.member_works import MemberWorks
 
 PODS: Final = Resource.of_manifests("v1", "pods", "Pod", True)

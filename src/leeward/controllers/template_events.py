@@ -6,9 +6,9 @@ It looks at what policies select; what is done with a template is the detector's
 from collections import OrderedDict
 from datetime import datetime, timedelta
 
+from kubeapi.core import ObjectReference
 from kubeapi.meta import Manifest, parse_time
 from kubeapi.resource import Resource
-from leeward.api.core import ObjectReference
 from leeward.api.names import is_reserved_namespace
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.work import Binding

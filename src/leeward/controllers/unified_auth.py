@@ -14,12 +14,13 @@ Karmada: pkg/controllers/unifiedauth (`unifiedAuth`); there by a Work, in every 
 
 from datetime import datetime, timedelta
 
+from controller_runtime.identity import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, labels_of
+from kubeclient import NotFound, NotServed
 from leeward.api.cluster import Cluster
 from leeward.api.names import MANAGED_LABEL, SYSTEM_LABEL
 from leeward.api.resource import CLUSTERS
-from leeward.client import NotFound, NotServed
 from leeward.controllers.impersonator_works import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -33,7 +34,6 @@ from leeward.controllers.impersonator_works import (
 )
 from leeward.core.impersonation import EVERY_CLUSTER, Impersonated
 from leeward.runtime.controller_context import ControlPlane, Member
-from leeward.runtime.identity import Key
 
 __all__ = ["CLUSTER_ROLES", "CLUSTER_ROLE_BINDINGS", "UnifiedAuthController", "is_made_by_joining"]
 

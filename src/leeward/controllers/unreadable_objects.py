@@ -1,6 +1,6 @@
 """Telling of stored objects that cannot be read: a warning on each, and how many there are.
 
-Nothing else comes of such an object: what was known of it stays (`runtime/tolerant_reads.py`).
+Nothing else comes of such an object: what was known of it stays (`controller_runtime/tolerant_reads.py`).
 """
 
 from functools import partial

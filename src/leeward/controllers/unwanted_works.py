@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from kubeapi.meta import Manifest
+from kubeclient import WorldError
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
-from leeward.client import WorldError
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
 from leeward.core.eviction.tasks import ended_by_a_person

@@ -7,18 +7,19 @@ The member itself is asked who it is before such an object is made: it may have 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from controller_runtime.identity import Key
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import ReadOnlyManifest
+from kubeclient import Forbidden, NotFound
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import VOLUMES_HELD_CONDITION
-from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
-from leeward.client import Forbidden, NotFound
 from leeward.core.cluster_health.cluster_identity import is_held_back
 from leeward.core.execution.held_volumes import REASON, has_volumes, held_in, is_held, why_held
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.runtime.controller_context import ControlPlane, Member
-from leeward.runtime.identity import Key
 from leeward.runtime.member_works import MemberWorks
 
 LOOK_AGAIN = timedelta(seconds=60)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
+from kubeapi.unstructured import with_annotations
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, Work
@@ -20,7 +21,6 @@ from leeward.controllers.rollouts import (
     is_unmarked,
 )
 from leeward.core.execution.works import build_work, build_works, manifests_by_cluster, replicas_by_cluster
-from leeward.core.interpreter.fields import with_annotations
 from leeward.core.overrides.rendering import Overridden
 from leeward.runtime.controller_context import ControlPlane
 

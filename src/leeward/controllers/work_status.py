@@ -20,13 +20,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kubeapi.meta import Manifest
+from controller_runtime.identity import key_of, reference_of
+from controller_runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
+from controller_runtime.staying import StayingObjects
+from kubeapi.meta import Manifest, is_same_state
 from kubeapi.resource import Resource
-from leeward.api.meta import Condition, find_condition, is_same_state, remove_condition, set_condition
+from kubeclient import NotFound, NotServed
+from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus, is_of_an_object
-from leeward.client import NotFound, NotServed
 from leeward.controllers.owned_claims import OwnedClaims
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.copies.evidence import served_counts
@@ -37,13 +40,11 @@ from leeward.core.execution.work_generation import carries_generation, is_left, 
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 from leeward.core.interpreter.scripts import Operation
+from leeward.runtime.binding_kinds import users_namespace
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of, reference_of, users_namespace
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
-from leeward.runtime.staying import StayingObjects
 
 log = logging.getLogger(__name__)
 ASK_AGAIN = timedelta(seconds=60)

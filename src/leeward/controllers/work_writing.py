@@ -16,9 +16,14 @@ from typing import Any
 
 import msgspec
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import Key, key_of, version_of
+from controller_runtime.statuses import NEWS_SECONDS, StatusChange
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
+from kubeapi.unstructured import with_annotations
+from kubeclient import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.api.meta import Condition, find_condition, put_condition
 from leeward.api.names import (
     LEAVING_CONDITION,
@@ -30,7 +35,6 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import Binding, Work, WorkStatus
-from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.controllers.foreign_deletions import ForeignDeletions
 from leeward.core.copies.evidence import is_applied, is_told_by_karmada
 from leeward.core.copies.job_copies import template_of_job
@@ -38,16 +42,12 @@ from leeward.core.execution.claims import Owner, has_claim, holds_another_object
 from leeward.core.execution.held_volumes import made_for
 from leeward.core.execution.refusal import works_taken
 from leeward.core.execution.works import WORK_MARKS, is_of_wanted_template
-from leeward.core.interpreter.fields import with_annotations
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import quota_of_work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.reassignment import delete_work, mark_removal, release_objects
-from leeward.runtime.statuses import NEWS_SECONDS, StatusChange
 
 MAX_REMEMBERED = 10_000
 

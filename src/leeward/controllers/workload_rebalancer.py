@@ -7,11 +7,11 @@ from datetime import datetime
 
 from kubeapi.diff import status_patch
 from kubeapi.meta import format_time
+from kubeclient import NotFound, NotServed
 from leeward.api.names import binding_name
 from leeward.api.rebalancer import ObservedWorkload, WorkloadRebalancer, WorkloadReference
 from leeward.api.resource import WORKLOAD_REBALANCERS
 from leeward.api.work import Binding
-from leeward.client import NotFound, NotServed
 from leeward.core.scheduling.rebalancing import (
     asked_at,
     expires_at,

@@ -12,12 +12,12 @@ import msgspec
 
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time, wire_time
+from kubeapi.unstructured import list_at, text_at
 from leeward.api.meta import Condition, find_condition, put_condition, set_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.cluster_health.outage import with_report
 from leeward.core.execution.unseen import WORKLOADS
-from leeward.core.interpreter.fields import list_at, text_at
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 from leeward.core.scheduling.conditions import exceeded_condition

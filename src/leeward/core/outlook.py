@@ -13,8 +13,8 @@ from datetime import datetime
 
 import msgspec
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.work import Binding, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE, decide_taints

@@ -19,10 +19,10 @@ import msgspec
 from aiohttp import web
 
 from kubeapi import codec
+from kubeclient import Client
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
 from leeward.api.names import binding_name
-from leeward.client import Client
 from leeward.dashboard.answering import WhatIfView, complete_picture, refusal_to_show, what_if_view
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.pictures import FleetPictures

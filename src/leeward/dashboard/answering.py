@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 from aiohttp import web
 
+from kubeapi.core import EVENTS, Event
+from kubeclient import Forbidden, NotFound, WorldError
 from leeward.answers.application_dependencies import Dependency, dependencies_of_application
 from leeward.answers.application_history import HistoryLine, history_of
 from leeward.answers.explanation import Explanation, explain_binding
@@ -30,10 +32,7 @@ from leeward.answers.room_arithmetic import ESTIMATED
 from leeward.answers.timeline import Timeline
 from leeward.answers.what_if import WhatIf, what_if
 from leeward.answers.what_if_sentences import answer_of, brake_sentence, command_of
-from leeward.api.core import Event
 from leeward.api.names import binding_name
-from leeward.api.resource import EVENTS
-from leeward.client import Forbidden, NotFound, WorldError
 from leeward.core.rollout.state import state_of
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.pictures import FleetPictures

@@ -23,6 +23,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.resource import Resource
 from kubeapi.selectors import parse_selector
 from kubeapi.untrusted import mapping_in, mappings_in, text_in
+from kubeclient import Forbidden, NotFound, WorldError
 from leeward.answers.redaction import KEPT_ANNOTATIONS
 from leeward.api.names import (
     CLUSTER_POLICY_NAME_ANNOTATION,
@@ -39,7 +40,6 @@ from leeward.api.resource import (
     RESOURCE_BINDINGS,
     WORKS,
 )
-from leeward.client import Forbidden, NotFound, WorldError
 from leeward.dashboard.answering import NO_NAMESPACE, refusal_to_show
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.sessions import Session

@@ -13,8 +13,8 @@ from aiohttp import web
 from kubeapi import codec
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
-from leeward.client import Client, Forbidden, Unauthorized, Unreachable, WorldError
-from leeward.client.connection import Connection
+from kubeclient import Client, Forbidden, Unauthorized, Unreachable, WorldError
+from kubeclient.connection import Connection
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.http_guard import Handler
 from leeward.dashboard.rights import review_sight

@@ -14,24 +14,25 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from controller_runtime.informer import Informer
+from controller_runtime.informers import Informers
+from kubeapi.core import LEASES, Lease
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.offloading import run_beside
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.resource import Resource
+from kubeclient import Client, Forbidden, NotFound, NotServed, Page, Unreachable, WorldError
 from leeward.answers.reading import attention_of
-from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.api.resource import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
-    LEASES,
     OUTAGES,
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
 )
-from leeward.client import Client, Forbidden, NotFound, NotServed, Page, Unreachable, WorldError
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.settings_in_force import SettingsInForce, parse_settings
 from leeward.dashboard.feed import Feed, FeedReader
@@ -40,8 +41,6 @@ from leeward.dashboard.rights import WHOLE_SIGHT, FleetSight
 from leeward.dashboard.seen_fleet import PlaneHealth, SeenFleet
 from leeward.dashboard.views import FleetRenderer
 from leeward.operations.brake import BrakeReading, read_brake
-from leeward.runtime.informer import Informer
-from leeward.runtime.informers import Informers
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from typing import ParamSpec, TypeVar
 
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.offloading import run_beside
+from kubeclient import Client
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.reading import read_fleet
-from leeward.client import Client
 from leeward.lint.live import read_objects
 from leeward.lint.objects import LintObject
 from leeward.operations import OperationFailed

@@ -9,21 +9,21 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kubeapi.core import CONFIG_MAPS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, text_in
+from kubeclient import Client
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
-    CONFIG_MAPS,
     OUTAGES,
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
     WORKLOAD_REBALANCERS,
 )
-from leeward.client import Client
 
 ACCESS_REVIEWS = Resource.of_manifests(
     "authorization.k8s.io/v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from leeward.client import Client
-from leeward.client.connection import transport_of
-from leeward.client.patience import IMPATIENT
+from kubeclient import Client
+from kubeclient.connection import transport_of
+from kubeclient.patience import IMPATIENT
 from leeward.dashboard.context import DashboardConfig, DashboardContext
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.page_files import PageFile

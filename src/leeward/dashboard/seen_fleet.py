@@ -8,10 +8,11 @@ from functools import cached_property
 
 import msgspec
 
+from controller_runtime.identity import Key
+from kubeapi.core import Lease
 from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
 from leeward.answers.running_outage import brought_up_to_date
 from leeward.api.cluster import Cluster
-from leeward.api.core import Lease
 from leeward.api.outage import ClusterOutage
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
@@ -19,7 +20,6 @@ from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.settings_in_force import SettingsInForce
 from leeward.operations.brake import BrakeReading
-from leeward.runtime.identity import Key
 
 MAX_REASON = 300
 _FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
-from leeward.client import Client
+from kubeclient import Client
 from leeward.dashboard.rights import NOTHING_SEEN, FleetSight
 
 MOST_SESSIONS, MOST_SESSIONS_OF_ONE = 200, 10

@@ -16,8 +16,8 @@ from aiohttp import web
 
 from kubeapi import codec
 from kubeapi.loop.seats import Crowded, Seats
-from leeward.client import Client, Forbidden, NotFound, Unauthorized, WorldError
-from leeward.client.connection import Connection, transport_of
+from kubeclient import Client, Forbidden, NotFound, Unauthorized, WorldError
+from kubeclient.connection import Connection, transport_of
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.rights import ACTION_RIGHTS, may, name_of_token, name_of_user
 from leeward.dashboard.sessions import Session

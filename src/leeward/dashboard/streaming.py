@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from aiohttp import web
 
-from leeward.client import Unauthorized, WorldError
+from kubeclient import Unauthorized, WorldError
 from leeward.dashboard.context import DashboardContext
 from leeward.dashboard.feed import FeedReader
 from leeward.dashboard.frames import GZIP, Frame, GzipStream

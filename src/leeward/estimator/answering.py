@@ -6,17 +6,16 @@ cluster has reported. Karmada: pkg/estimator/server; it goes on answering from i
 
 from collections.abc import Iterable
 
+from controller_runtime.index import Index
+from kubeapi.core import NODES
 from kubeapi.errors import Unreachable
 from kubeapi.loop.clock import Clock
-from kubeapi.meta import OwnerReference
-from leeward.api.meta import TypedObject
-from leeward.api.resource import NODES
+from kubeapi.meta import OwnerReference, TypedObject
 from leeward.api.work import BindingResource
 from leeward.estimator.messages import RoomRequest, UnschedulableRequest
 from leeward.estimator.node_room import NodeRoom
 from leeward.estimator.objects import OWNED_REPLICA_SETS, PLACED_PODS, OwnedReplicaSet, PlacedPod
 from leeward.runtime.controller_context import Member
-from leeward.runtime.index import Index
 
 SYNC_SECONDS = 2.0
 STALE_SECONDS = 30.0

@@ -21,8 +21,8 @@ from kubeapi.errors import Unreachable
 from kubeapi.resource import Resource
 from kubeapi.text import shown
 from kubeapi.untrusted import mapping_in, mappings_in, text_in
+from kubeclient import Client, NotFound
 from leeward.api.work import BindingResource
-from leeward.client import Client, NotFound
 from leeward.core.scheduling.estimates import Question
 from leeward.estimator.access import EstimatorAccess
 from leeward.estimator.messages import (

@@ -19,10 +19,10 @@ Karmada: pkg/estimator/pb, pkg/estimator/service; the same numbers.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kubeapi.core import NodeSelector, NodeSelectorTerm, Toleration
 from kubeapi.meta import LabelSelectorRequirement
 from kubeapi.protobuf_wire import Raw, bytes_field, fields, integer_field, integer_of, message_of, text_field, text_of
 from kubeapi.quantity import Quantity
-from leeward.api.core import NodeSelector, NodeSelectorTerm, Toleration
 from leeward.api.work import BindingResource, Component, ComponentReplicaRequirements, NodeClaim, ReplicaRequirements
 from leeward.core.scheduling.estimates import Question
 

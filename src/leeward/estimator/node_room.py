@@ -9,17 +9,17 @@ Karmada: a node takes a Pod by kube-scheduler's own rules; same, except that one
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from controller_runtime.identity import Key, key_of
+from kubeapi.core import Container, Node, NodeSelectorTerm, Taint, Toleration
 from kubeapi.meta import LabelSelectorRequirement
 from kubeapi.quantity import Quantity
 from kubeapi.selectors import Requirement, Selector, matches
-from leeward.api.core import Container, Node, NodeSelectorTerm, Taint, Toleration
+from kubeapi.toleration import tolerates, untolerated_taint
 from leeward.api.work import Component, ComponentReplicaRequirements
 from leeward.core.scheduling.model import MAX_REPLICAS
-from leeward.core.toleration import tolerates, untolerated_taint
 from leeward.estimator.objects import PlacedPod
 from leeward.planning.capacity import Demand, request_of
 from leeward.planning.nodes import is_counted
-from leeward.runtime.identity import Key, key_of
 
 _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _Term = tuple[Selector, Selector]

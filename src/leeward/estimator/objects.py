@@ -2,10 +2,9 @@
 
 from datetime import datetime
 
-from kubeapi.meta import Object
+from kubeapi.core import PodSpec
+from kubeapi.meta import Object, TypedObject
 from kubeapi.resource import Resource
-from leeward.api.core import PodSpec
-from leeward.api.meta import TypedObject
 
 _FINISHED = ("Succeeded", "Failed")
 

@@ -16,7 +16,7 @@ import grpc.aio
 
 from kubeapi.connections import Connections
 from kubeapi.tls import server_context
-from leeward.client import WorldError
+from kubeclient import WorldError
 from leeward.estimator.answering import MemberEstimates, NoSuchWorkload
 from leeward.estimator.grpc_port import EstimatorFront
 from leeward.estimator.messages import (

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest, labels_of
+from kubeapi.unstructured import text_at
 from leeward.api.interpreter_config import (
     DependentObjectReference,
     ResourceInterpreterCustomization,
@@ -15,7 +16,6 @@ from leeward.core.dependencies.requirements import names_own_of_each_cluster
 from leeward.core.execution.addresses import selector_of_service, selects
 from leeward.core.execution.reachability import may_need_service
 from leeward.core.interpreter import dependencies_of, lacks_health_rule, why_not_judged
-from leeward.core.interpreter.fields import text_at
 from leeward.core.interpreter.scripts import Operation, scripts_for
 from leeward.core.interpreter.webhook_exchange import hook_for
 from leeward.core.propagation.autoscaled import scale_target_patch

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from leeward.api.core import Taint
+from kubeapi.core import Taint
+from kubeapi.toleration import tolerates
 from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import BindingResource, ResourceBindingSpec
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.placement import PlacementSettings
 from leeward.core.placement.snapshot import may_schedule
-from leeward.core.toleration import tolerates
 from leeward.lint.findings import Diagnostic
 from leeward.lint.objects import EPOCH, LintPolicy
 from leeward.lint.picture import LintPicture

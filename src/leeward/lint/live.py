@@ -11,8 +11,8 @@ from kubeapi.errors import error_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, mappings_in, text_in
+from kubeclient import Client, Unreachable, WorldError
 from leeward.answers.fleet_state import FleetState
-from leeward.client import Client, Unreachable, WorldError
 from leeward.lint.objects import LintObject
 from leeward.runtime.discovery import Discovery, UnknownKind
 

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from kubeapi.meta import TypedObject
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.meta import TypedObject
 from leeward.api.policy import ClusterAffinity, Placement
 from leeward.api.work import BindingResource, ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.affinity import affinity_names, is_in_term

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kubeapi import codec
+from kubeapi.core import EVENTS, LEASES, Lease
 from kubeapi.field import Node
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
@@ -15,7 +16,6 @@ from kubeserver.registry.room import StoreBounds
 from kubeserver.store import Store, StoredAmount
 from kubeserver.values import section
 from kubeserver.warnings import warn
-from leeward.api.core import Lease
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.names import (
     CLUSTER_POLICY_ID_LABEL,
@@ -29,8 +29,6 @@ from leeward.api.names import (
 from leeward.api.resource import (
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
-    EVENTS,
-    LEASES,
     OUTAGES,
     OVERRIDE_POLICIES,
     PROPAGATION_POLICIES,

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubeapi import codec
+from kubeapi.core import SECRETS
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.auth.authorization import Rule
@@ -26,8 +27,7 @@ from kubeserver.handler import User
 from kubeserver.store import Store
 from kubeserver.values import section
 from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE, RBAC_GENERATOR
-from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client.certificate_requests import undecided_request
+from leeward.api.resource import CLUSTERS
 from leeward.core.registration import (
     AGENT_RULES,
     LEASES_RULE,
@@ -47,6 +47,7 @@ from leeward.core.registration import (
     with_maker,
 )
 from leeward.manager.rbac_generator import GENERATOR, RULES_OF_GENERATOR, problem_of_generated
+from leeward.runtime.certificate_requests import undecided_request
 
 log = logging.getLogger(__name__)
 

@@ -27,13 +27,13 @@ from kubeapi.loop.offloading import run_beside
 from kubeapi.meta import Manifest
 from kubeapi.text import shown
 from kubeapi.transport import Request, Response
+from kubeclient import Client, WorldError
+from kubeclient.forwarding import Conversation, Forwarded
 from kubeserver import errors
 from kubeserver.auth.authorization.attributes import attributes_of
 from kubeserver.handler import Handler, StreamResponse
 from kubeserver.handlers.connecting import ConnectRequest
 from leeward.api.resource import CLUSTERS
-from leeward.client import Client, WorldError
-from leeward.client.forwarding import Conversation, Forwarded
 
 EVERY_CLUSTER = "*"
 ANSWER_SECONDS = 15.0

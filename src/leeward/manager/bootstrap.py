@@ -2,11 +2,10 @@
 
 from contextlib import suppress
 
+from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import ObjectMeta
-from leeward.api.core import Namespace
+from kubeclient import AlreadyExists, Client, NotFound
 from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
-from leeward.api.resource import NAMESPACES
-from leeward.client import AlreadyExists, Client, NotFound
 
 
 async def ensure_namespaces(client: Client) -> None:

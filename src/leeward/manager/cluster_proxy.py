@@ -17,16 +17,16 @@ from typing import Protocol
 
 from msgspec import structs
 
+from kubeapi.core import SECRETS, Secret
 from kubeapi.transport import Request, Response
+from kubeclient import Client, NotFound, WorldError
+from kubeclient.forwarding import Conversation, Forwarded
 from kubeserver import errors
 from kubeserver.handler import Handler, StreamResponse, WayBack
 from kubeserver.handlers.connecting import ConnectRequest
 from leeward.api.cluster import Cluster, LocalSecretReference
-from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
-from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import Client, NotFound, WorldError
-from leeward.client.forwarding import Conversation, Forwarded
+from leeward.api.resource import CLUSTERS
 from leeward.manager.all_clusters import EVERY_CLUSTER, AllClusters
 from leeward.manager.proxy_headers import PAGE_RULES, bad_gateway, code_fault, headers_to_client, headers_to_member
 

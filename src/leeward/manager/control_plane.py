@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from kubeapi.core import LEASES
 from kubeapi.loop.supervisor import Supervisor
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES
 from leeward.controllers.agent_access import AgentAccessController
 from leeward.controllers.agent_certificates import AgentCertificateController
 from leeward.controllers.approved_agents import ApprovedAgentController

@@ -12,13 +12,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
+from controller_runtime.retrying import Trouble
+from kubeapi.core import LEASES, Lease
 from kubeapi.loop.supervisor import Supervisor
-from leeward.api.core import Lease
+from kubeclient import NotFound, WorldError
 from leeward.api.names import SCHEDULER_LEASE, SYSTEM_NAMESPACE, is_our_leader
-from leeward.api.resource import LEASES
-from leeward.client import NotFound, WorldError
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)
 

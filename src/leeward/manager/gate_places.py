@@ -6,9 +6,10 @@ Made when the first gate names an object there, and made anew when the Cluster's
 from functools import partial
 from typing import NamedTuple
 
+from kubeapi.core import SECRETS
+from kubeclient import NotFound, NotServed, Unreachable
 from leeward.api.names import CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import NotFound, NotServed, Unreachable
+from leeward.api.resource import CLUSTERS
 from leeward.controllers.gates import GatePlace
 from leeward.manager.push import Connect, connection_of, identified
 from leeward.runtime.controller_context import ControlPlane

@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 
 from kubeapi.status import Status
+from kubeclient.forwarding import without_hops
 from kubeserver.errors import Refused
 from kubeserver.handler import ANONYMOUS, User
-from leeward.client.forwarding import without_hops
 
 NOT_MODIFIED, BAD_GATEWAY = 304, 502
 _IMPLIED_GROUPS = ("system:authenticated", "system:unauthenticated")

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
+from controller_runtime.index import Index
+from kubeapi.core import SECRETS, Secret
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client, NotFound, NotServed, Transport, WorldError
 from leeward.api.cluster import Cluster, LocalSecretReference
-from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import Client, NotFound, NotServed, Transport, WorldError
+from leeward.api.resource import CLUSTERS
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.core.reached_cluster import problem_of_reached
@@ -23,7 +24,6 @@ from leeward.core.registration import Joined
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.hub_fence import HubFence
-from leeward.runtime.index import Index
 from leeward.runtime.member_identity import IdentifiedTransport
 
 LOOK_AGAIN = timedelta(seconds=60)

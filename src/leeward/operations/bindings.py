@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.client import Client, NotFound
 from leeward.core.unreadable_objects import UnreadableObject, unreadable_object
 
 PAGE = 500

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from kubeapi.codec import DecodeError, decode
+from kubeapi.core import CONFIG_MAPS
+from kubeclient import Client, Conflict, NotFound
 from leeward.api.meta import Condition
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Client, Conflict, NotFound
 from leeward.core.cluster_health.brake import Brake, parse_brake
 from leeward.operations.errors import OperationFailed
 

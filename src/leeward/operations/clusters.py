@@ -9,9 +9,9 @@ from enum import Enum
 
 import msgspec
 
+from kubeapi.core import Taint
 from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import FLAPPING_TAINT, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import Binding, is_application
 from leeward.core.cluster_health.pending_condition import doubt_in, is_failing

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from leeward.api.core import Lease
+from kubeapi.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SHARD_LEASE_PREFIX, SYSTEM_NAMESPACE, is_lease_of_agent
 from leeward.core.cluster_health.brake import VANISHED
 from leeward.operations.clusters import ClusterState

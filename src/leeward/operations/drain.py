@@ -6,6 +6,9 @@ The control plane does the work, because the cluster has the taint; this only se
 from dataclasses import dataclass
 
 from kubeapi.meta import Manifest, annotations_of
+from kubeapi.toleration import tolerates
+from kubeapi.unstructured import mappings_at, text_at
+from kubeclient import Client
 from leeward.api.meta import find_condition
 from leeward.api.names import (
     DRAIN_BUDGET_ANNOTATION,
@@ -17,10 +20,7 @@ from leeward.api.names import (
 )
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding
-from leeward.client import Client
 from leeward.core.eviction.held_reasons import HeldReason
-from leeward.core.interpreter.fields import mappings_at, text_at
-from leeward.core.toleration import tolerates
 from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.sentences import counted
 from leeward.operations.taints import CORDON, DRAIN, change_taints, with_taint, without_taints

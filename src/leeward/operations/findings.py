@@ -10,8 +10,8 @@ from enum import Enum
 
 import msgspec
 
+from kubeapi.core import Lease
 from leeward.api.cluster import Cluster
-from leeward.api.core import Lease
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding

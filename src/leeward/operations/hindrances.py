@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from kubeapi.unstructured import list_at, text_at
 from kubeapi.untrusted import mapping_in
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
@@ -22,7 +23,6 @@ from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.core.cluster_health.outage import marks_in
 from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.execution.held_volumes import HELD
-from leeward.core.interpreter.fields import list_at, text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
 from leeward.core.rollout.rollout_decision import FOR_PEOPLE

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
+from kubeclient import Client
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
-from leeward.client import Client
 from leeward.operations.findings import NAMED_AT_MOST, needs_somebody
 from leeward.operations.sentences import counted
 from leeward.operations.status import Found

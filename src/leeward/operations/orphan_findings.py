@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from leeward.client import Client
+from kubeclient import Client
 from leeward.operations.findings import NAMED_AT_MOST, Finding, Severity
 from leeward.operations.orphan_works import OrphanWork
 from leeward.operations.orphans import Findings, Orphan, Reach, ReadingObstacle, find_orphans

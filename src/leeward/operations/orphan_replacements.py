@@ -6,8 +6,10 @@ Of a kind without replicas, as the custom resource from which an operator makes 
 
 from typing import TypeVar
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound, NotServed
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -16,11 +18,9 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding
-from leeward.client import Client, NotFound, NotServed
 from leeward.core.copies.availability import availability
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.works import replicas_by_cluster
-from leeward.runtime.identity import Key
 
 T = TypeVar("T")
 

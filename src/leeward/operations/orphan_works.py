@@ -12,7 +12,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.resource import Resource
+from kubeclient import Client, Conflict, NotFound, NotServed
 from leeward.api.names import (
     BINDING_ID_LABEL,
     CLUSTER_BINDING_ID_LABEL,
@@ -21,11 +23,9 @@ from leeward.api.names import (
 )
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work
-from leeward.client import Client, Conflict, NotFound, NotServed
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import Owner, owners_of
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
-from leeward.runtime.identity import Key, key_of
 
 T = TypeVar("T")
 

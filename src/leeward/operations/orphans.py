@@ -18,9 +18,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import cast
 
+from controller_runtime.identity import Key, key_of
+from kubeapi.core import NAMESPACES
 from kubeapi.errors import NoCredential
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from kubeapi.resource import Resource
+from kubeclient import ApiError, Client, Conflict, NotFound, NotServed, WorldError
 from leeward.api.cluster import APIEnablement, Cluster
 from leeward.api.names import (
     HUB_ANNOTATION,
@@ -32,13 +35,11 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
-from leeward.client import ApiError, Client, Conflict, NotFound, NotServed, WorldError
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.operations.orphan_replacements import why_relied_upon
 from leeward.operations.orphan_works import OrphanWork, find_orphan_works
 from leeward.runtime.discovery import Discovery
-from leeward.runtime.identity import Key, key_of
 from leeward.runtime.server_identity import identity_of
 
 Reach = Callable[[Cluster], Awaitable[Client]]

@@ -1,10 +1,10 @@
 """Rebalancing of one application: a WorkloadRebalancer that has it scheduled afresh, once, and goes away by itself."""
 
 from kubeapi.codec import to_wire
+from kubeclient import Client, NotFound
 from leeward.api.rebalancer import WorkloadReference
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKLOAD_REBALANCERS
 from leeward.api.work import Binding
-from leeward.client import Client, NotFound
 from leeward.operations.errors import OperationFailed
 
 KEPT_SECONDS = 3600

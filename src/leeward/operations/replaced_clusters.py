@@ -1,8 +1,8 @@
 """Clusters that were rebuilt under their name: somebody confirms that volumes may be made anew there."""
 
+from kubeclient import Client, Conflict
 from leeward.api.names import CONFIRMED_IDENTITY_ANNOTATION
 from leeward.api.resource import CLUSTERS
-from leeward.client import Client, Conflict
 from leeward.core.cluster_health.cluster_identity import replaced_by
 from leeward.operations.errors import OperationFailed
 from leeward.operations.taints import find_cluster

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import execution_space
@@ -21,7 +22,6 @@ from leeward.api.rollout import (
     ROLLOUT_UNDONE_ANNOTATION,
 )
 from leeward.api.work import Binding, Work
-from leeward.client import Client, NotFound
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.rollout.rollout_decision import Reason

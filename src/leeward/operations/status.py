@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from kubeapi.codec import DecodeError, from_wire
+from kubeapi.core import LEASES, Lease
 from kubeapi.errors import error_of
 from kubeapi.loop.clock import Clock
+from kubeclient import Client, NotFound, Unreachable, WorldError
 from leeward.api.cluster import Cluster
-from leeward.api.core import Lease
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, LEASES
+from leeward.api.resource import CLUSTERS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.api.work import Binding
-from leeward.client import Client, NotFound, Unreachable, WorldError
 from leeward.core.unreadable_objects import unreadable_object
 from leeward.operations.binding_findings import (
     held_evictions,

@@ -7,12 +7,12 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from kubeapi.codec import to_wire
+from kubeapi.core import Taint
 from kubeapi.meta import Manifest
+from kubeclient import Client, Conflict, NotFound
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.resource import CLUSTERS
-from leeward.client import Client, Conflict, NotFound
 from leeward.operations.errors import OperationFailed
 
 ATTEMPTS, PAUSE_SECONDS = 6, 0.05

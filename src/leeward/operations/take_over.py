@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+from kubeapi.core import NAMESPACES, Namespace
+from kubeclient import Client, WorldError
 from leeward.api.cluster import Cluster
-from leeward.api.core import Namespace
 from leeward.api.names import KUBE_SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import Client, WorldError
+from leeward.api.resource import CLUSTERS
 from leeward.core.hub_generation import HUB_GENERATION_ANNOTATION, UnreadableGeneration, fences_of, generation_of
 from leeward.operations.errors import OperationFailed
 from leeward.runtime.hub_fence import HubFence

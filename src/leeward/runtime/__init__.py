@@ -1,10 +1,6 @@
-"""Ground of the controllers: caches that follow an API server, queues without duplicates, a loop that reconciles.
+"""Parts that Karmada's controllers share: the context that they are given, interpreters, indexes of policies, probes,
+shards and metrics.
 
-    Informer  --change-->  WorkQueue  --key-->  reconcile  --writes-->  Client
-       ^                                                                  |
-       +------------------------ the API server <-------------------------+
-
-A key carries only a name, so that code which reacts to *what changed* instead of *what is* cannot be written.
-
-Never decides anything: that is `leeward.core`.
+Informers, queues and the loop that reconciles are those of `controller_runtime`. Never decides anything: that is
+`leeward.core`.
 """

@@ -13,8 +13,8 @@ import msgspec
 from kubeapi import codec
 from kubeapi.errors import TooLarge
 from kubeapi.text import shown
-from leeward.client import Undecodable
-from leeward.client.bounds import MAX_GROUP_VERSIONS, MAX_KINDS, MAX_NAME_LENGTH
+from kubeclient import Undecodable
+from kubeclient.bounds import MAX_GROUP_VERSIONS, MAX_KINDS, MAX_NAME_LENGTH
 
 AGGREGATED = "APIGroupDiscoveryList"
 ACCEPT = ",".join(

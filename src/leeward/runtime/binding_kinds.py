@@ -1,8 +1,11 @@
-"""Kinds of bindings: the differences between those of namespaced and of cluster-scoped templates."""
+"""Kinds of bindings: the differences between those of namespaced and of cluster-scoped templates; and whose a binding
+or a Work is."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from controller_runtime.identity import Key
+from kubeapi.core import ObjectReference
 from kubeapi.resource import Resource
 from leeward.api.names import (
     BINDING_CONTROLLER_FINALIZER,
@@ -13,8 +16,7 @@ from leeward.api.names import (
     EXECUTION_SPACE_PREFIX,
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
-from leeward.api.work import Work
-from leeward.runtime.identity import Key
+from leeward.api.work import Binding, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +47,21 @@ CLUSTER_RESOURCE_BINDING = BindingKind(
     "cluster-resource-binding-controller",
     "cluster-resource-binding-status-controller",
 )
+
+
+def users_namespace(work: Work) -> str:
+    """The namespace of the application that a Work belongs to; empty where it has none."""
+    return work.metadata.annotations.get(BINDING_NAMESPACE_ANNOTATION, "")
+
+
+def template_of(binding: Binding) -> ObjectReference:
+    """The resource template of a binding, as the object of an event."""
+    resource = binding.spec.resource
+    return ObjectReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        namespace=resource.namespace,
+        name=resource.name,
+        uid=resource.uid,
+        resource_version=resource.resource_version,
+    )

@@ -7,12 +7,12 @@ it does not cost a look at all of them each time.
 from collections.abc import Callable
 from datetime import timedelta
 
+from controller_runtime.informers import Informers
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from leeward.api.cluster import Cluster
-from leeward.api.core import ConfigMap
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, CONFIG_MAPS
+from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.brake import Brake, BrakeSettings, holds, parse_brake, signs_of
-from leeward.runtime.informers import Informers
 
 BRAKED_PAUSE = timedelta(seconds=30)
 """Pause before a cluster that the brake holds is looked at again, should no event tell that it was released."""

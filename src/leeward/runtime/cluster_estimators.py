@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from controller_runtime.resting import Rest
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.text import shown
@@ -19,7 +20,6 @@ from leeward.api.work import BindingResource
 from leeward.core.scheduling.estimates import Answers, Question, lowest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.resting import Rest
 
 NAME = "scheduler-estimator"
 MAX_CALLS = 128

@@ -6,13 +6,13 @@ The time-out runs over time in which this process ran: a late answer is not a fa
 import asyncio
 from typing import NamedTuple
 
+from kubeapi.core import NAMESPACES
 from kubeapi.errors import LocalFailure, NoCredential, TooLarge, Undecodable, Untrusted
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.transport import Response
-from leeward.api.resource import NAMESPACES
-from leeward.client import Client, Unreachable
-from leeward.client.bounds import MiB
-from leeward.client.resolving import LOOKUP_SECONDS
+from kubeclient import Client, Unreachable
+from kubeclient.bounds import MiB
+from kubeclient.resolving import LOOKUP_SECONDS
 from leeward.core.cluster_health.probe import Probe, judge_health, judge_read, unanswered_read
 from leeward.core.cluster_health.ready_condition import NO_ANSWER
 from leeward.core.registration import IDENTIFYING_NAMESPACE

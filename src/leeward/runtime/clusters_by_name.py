@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+from controller_runtime.informer import Informer
 from leeward.api.cluster import Cluster
-from leeward.runtime.informer import Informer
 
 
 class ClustersByName(Mapping[str, Cluster]):

@@ -9,6 +9,7 @@ from collections.abc import Collection, Hashable, Mapping
 from datetime import datetime, timedelta
 from typing import Generic, NamedTuple, TypeVar
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import Binding
@@ -16,7 +17,6 @@ from leeward.core.dependencies.requirements import is_named
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.digest import contents_digest
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.templates import TemplateKey
 from leeward.runtime.webhook_queue import ANSWERED_SECONDS

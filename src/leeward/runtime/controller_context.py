@@ -6,33 +6,34 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from controller_runtime.cache_budget import CacheBudget
+from controller_runtime.controller import Controller
+from controller_runtime.events import NORMAL, WARNING, EventRecorder, Note, Rank
+from controller_runtime.identity import reference_of
+from controller_runtime.informer_limits import InformerLimits
+from controller_runtime.informers import Informers
+from controller_runtime.packing import MAX_UNPACKED
+from controller_runtime.statuses import StatusWriters
+from kubeapi.core import ObjectReference
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
-from leeward.api.core import ObjectReference
+from kubeclient import Client
+from kubeclient.patience import IMPATIENT
 from leeward.api.resource import CLUSTERS
-from leeward.client import Client
-from leeward.client.patience import IMPATIENT
 from leeward.lua.jail import Jail, LocalJail
-from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import Discovery
-from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note, Rank
 from leeward.runtime.heartbeat import FailedProbes
-from leeward.runtime.identity import reference_of
-from leeward.runtime.informer_limits import InformerLimits
-from leeward.runtime.informers import Informers
 from leeward.runtime.interpreter import Interpreter, followed, followed_webhooks
 from leeward.runtime.interpreter_changes import InterpreterChanges
 from leeward.runtime.interpreter_webhooks import HttpsCalls, InterpreterWebhooks
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.packing import MAX_UNPACKED, RecentObjects
 from leeward.runtime.server_identity import ServerIdentity
-from leeward.runtime.statuses import StatusWriters
 from leeward.runtime.webhook_queue import Call
+from leeward.runtime.work_packing import informer_limits
 from leeward.runtime.work_share import WHOLE, WorkShare
 
 K = TypeVar("K", bound=Hashable)
@@ -85,7 +86,7 @@ class ControlPlane:
     failed_probes: FailedProbes = field(default_factory=FailedProbes)
     lag: EventLoopLag = field(default_factory=EventLoopLag)
     turns: Turns = field(default_factory=Turns)
-    limits: InformerLimits = field(default_factory=InformerLimits)
+    limits: InformerLimits = field(default_factory=informer_limits)
     jail: Jail = field(default_factory=LocalJail)
     call_webhook: Call = field(default_factory=HttpsCalls)
     share: WorkShare = WHOLE
@@ -116,7 +117,7 @@ class ControlPlane:
         """Context that the controllers of a process share, which reaches its control plane over `client`. Of all
         objects that they follow `max_unpacked` are kept unpacked."""
         events, turns = EventRecorder(client.with_patience(IMPATIENT), clock, randomness), Turns()
-        limits = InformerLimits(turns.with_own_time(), RecentObjects(max_unpacked))
+        limits = informer_limits(turns.with_own_time(), max_unpacked)
         server = Server.of(client, randomness, supervisor, limits=limits)
         return ControlPlane(
             server,

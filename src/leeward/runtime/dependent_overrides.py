@@ -9,10 +9,10 @@ again.
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
+from controller_runtime.identity import Key, key_of
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
 
 W = TypeVar("W", bound=Hashable)
 

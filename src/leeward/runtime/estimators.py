@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from controller_runtime.resting import Rest
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
 from leeward.core.scheduling.estimates import Answers, Question, lowest
 from leeward.runtime.cluster_estimators import ClusterEstimator, ClusterEstimators
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.resting import Rest
 
 log = logging.getLogger(__name__)
 

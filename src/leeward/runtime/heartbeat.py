@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isinf
 
+from controller_runtime.identity import version_of
+from controller_runtime.informers import Informers
+from kubeapi.core import LEASES, Lease
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.lag import EventLoopLag
-from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
-from leeward.api.resource import LEASES
 from leeward.core.cluster_health.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
-from leeward.runtime.identity import version_of
-from leeward.runtime.informers import Informers
 
 
 @dataclass(frozen=True, slots=True)

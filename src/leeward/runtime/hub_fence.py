@@ -13,9 +13,9 @@ from http import HTTPStatus
 import msgspec
 
 from kubeapi import codec
+from kubeapi.core import NAMESPACES
 from kubeapi.errors import LocalFailure, Unreachable, WorldError
 from kubeapi.transport import Request, Response, Transport
-from leeward.api.resource import NAMESPACES
 from leeward.core.hub_generation import (
     HUB_FENCE_ANNOTATION,
     UnreadableGeneration,

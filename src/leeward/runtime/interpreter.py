@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Protocol
 
+from controller_runtime.informer import Informer
+from controller_runtime.informers import Informers
 from kubeapi.codec import DecodeError, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.errors import WorldError
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import mapping_at
 from leeward.api.interpreter_config import (
     DependentObjectReference,
     ResourceInterpreterCustomization,
@@ -40,15 +43,12 @@ from leeward.core.interpreter import (
     webhook_exchange,
 )
 from leeward.core.interpreter.dependencies import in_order
-from leeward.core.interpreter.fields import mapping_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.scripts import FUNCTIONS, Operation, Script
 from leeward.core.interpreter.unread import unread_configuration, unread_customization
 from leeward.lua.answers import RememberedAnswers
 from leeward.lua.jail import Jail
-from leeward.runtime.informer import Informer
-from leeward.runtime.informers import Informers
 from leeward.runtime.interpreter_webhooks import Configurations, InterpreterWebhooks
 from leeward.runtime.webhook_queue import NotAnsweredYet, WebhookFailed
 

@@ -9,11 +9,11 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.transport import Request, Response, Transport
+from kubeclient.bounds import MAX_OBJECT_BYTES, Bounds
+from kubeclient.connection import Connection, transport_of
 from leeward.api.interpreter_config import ResourceInterpreterWebhook, ResourceInterpreterWebhookConfiguration
 from leeward.api.rules.interpreters import gate_webhook_rules, https_fault, webhook_rules
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
-from leeward.client.bounds import MAX_OBJECT_BYTES, Bounds
-from leeward.client.connection import Connection, transport_of
 from leeward.core.interpreter import webhook_exchange
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.webhook_queue import Call, WebhookFailed, WebhookQueue

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.identity import Key, key_of, uid_of, version_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.runtime.bounded import keep_latest
-from leeward.runtime.identity import Key, key_of, uid_of, version_of
 
 MAX_ANSWERS = 10_000
 """Most answers that are kept; of what is forgotten the member is asked once more."""

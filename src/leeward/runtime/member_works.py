@@ -7,6 +7,8 @@ or deletes what was applied from them, and when their kinds are interpreted othe
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
+from controller_runtime.identity import Key
+from controller_runtime.statuses import StatusChange
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.names import WORK_ID_LABEL, execution_space
@@ -16,11 +18,9 @@ from leeward.core.execution.ownership import is_ours
 from leeward.core.execution.release import was_left
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.controller_context import ControlPlane, Member
-from leeward.runtime.identity import Key
 from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.member_answers import MemberAnswers
 from leeward.runtime.owner_index import OwnerIndex
-from leeward.runtime.statuses import StatusChange
 
 Settled = Callable[[Work], bool]
 """Tells of a Work whether nothing is left to do for it, as far as it says so."""

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from controller_runtime.controller_metrics import ControllerMetrics
 from kubeapi.connections import Connections, connections_of_process
 from leeward.api.outage import MoveState, OutageStatus
 from leeward.runtime.propagation_metrics import PropagationMetrics
@@ -19,22 +20,11 @@ SCHEDULING_BUCKETS = tuple(0.001 * 2**exponent for exponent in range(15))
 """Buckets in seconds: from a millisecond to sixteen, doubling; as Karmada's."""
 
 
-class Metrics:
-    """One registry; parts of a process share it, worlds in a test do not."""
+class Metrics(ControllerMetrics):
+    """Metrics of what controls, beside those of any controllers."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self._reconciles = Counter(
-            "controller_runtime_reconcile", "Reconciliations", ("controller", "result"), registry=self.registry
-        )
-        self._reconciled: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
-        """The series that are there already: to look one up by its labels takes longer than to count."""
-        self._durations = Histogram(
-            "controller_runtime_reconcile_time_seconds",
-            "Length of reconciliations",
-            ("controller",),
-            registry=self.registry,
-        )
+        super().__init__()
         self.cluster_ready = Gauge(
             "cluster_ready_state", "1 if the cluster is Ready, else 0", ("member_cluster",), registry=self.registry
         )
@@ -116,15 +106,6 @@ class Metrics:
             registry=self.registry,
         )
 
-    def reconciled(self, controller: str, result: str, seconds: float) -> None:
-        series = self._reconciled.get((controller, result))
-        if series is None:
-            series = self._reconciles.labels(controller, result), self._durations.labels(controller)
-            self._reconciled[controller, result] = series
-        count, duration = series
-        count.inc()
-        duration.observe(seconds)
-
     def amount(self, cluster: str, resource: Amount, kind: AmountKind, value: float) -> None:
         """Sets an amount of a member's capacity: `cpu` in cores, `memory` in bytes, `pod` as a count."""
         self._amounts[resource, kind].labels(cluster).set(value)
@@ -147,10 +128,6 @@ class Metrics:
             gauge.clear()
         self.outages.forget_state()
         self.resilience.forget_state()
-
-    def render(self) -> bytes:
-        """The text that Prometheus scrapes."""
-        return generate_latest(self.registry)
 
 
 BUCKETS = (15, 30, 60, 120, 300, 600, 660, 720, 900, 1200, 1800, 3600, 7200)

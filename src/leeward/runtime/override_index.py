@@ -10,6 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from kubeapi.selectors import matches
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
@@ -17,7 +18,6 @@ from leeward.core.overrides.applicable import in_order, override_scopes_of, sele
 from leeward.core.overrides.override_rule import Rules, rules_of
 from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME
 from leeward.core.propagation.selecting import Scope, Selected
-from leeward.runtime.identity import Key, key_of
 from leeward.runtime.policy_index import PAUSE_AFTER, Wanted, labels_to_look_for, wanted_labels
 
 P = TypeVar("P", OverridePolicy, ClusterOverridePolicy)

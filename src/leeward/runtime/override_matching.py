@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.informer import Informer
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
@@ -18,8 +20,6 @@ from leeward.core.overrides.applicable import EVERY_KIND, select_unread, selects
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.selecting import Selected
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.informer import Informer
 from leeward.runtime.override_index import OverrideIndex
 from leeward.runtime.policy_changes import EarlierSelections, PolicyKey
 

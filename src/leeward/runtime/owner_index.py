@@ -5,16 +5,16 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.informer import Informer
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
+from kubeclient import Unreachable, WorldError
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.work import Work
-from leeward.client import Unreachable, WorldError
 from leeward.core.execution.ownership import other_hub
 from leeward.core.execution.retain import only_reports
 from leeward.runtime.controller_context import Member
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.informer import Informer
 
 LookAt = Callable[[str, bool], None]
 """Takes the name of a Work, and whether its object is new: nothing was known of it before."""

@@ -6,8 +6,8 @@ Shared by the matching of propagation policies with templates, and of override p
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from controller_runtime.identity import Key
 from leeward.core.propagation.selecting import Selected, SelectedIn
-from leeward.runtime.identity import Key
 
 MOST_EARLIER = 4
 """Number of earlier states that are kept of a policy that changes faster than it is looked at, so many earlier states

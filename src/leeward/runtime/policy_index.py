@@ -13,13 +13,13 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from kubeapi.selectors import Selector, matches
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
 from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME, NO_MATCH, preempts
 from leeward.core.propagation.selecting import Scope, Selected, precision_in, scopes_of, select
-from leeward.runtime.identity import Key, key_of
 
 P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
 Rank = tuple[int, str, Key]

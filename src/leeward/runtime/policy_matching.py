@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
+from controller_runtime.identity import key_of
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy
@@ -16,7 +17,6 @@ from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLIC
 from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, precision_in
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import key_of
 from leeward.runtime.policy_changes import EarlierSelections, PolicyKey
 from leeward.runtime.policy_index import PolicyIndexes
 from leeward.runtime.templates import TemplateKey, Templates

@@ -15,6 +15,7 @@ Work.
 from datetime import timedelta
 
 from kubeapi.meta import Manifest
+from kubeclient import Client, NotFound, NotServed
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     REASSIGNED_ANNOTATION,
@@ -25,7 +26,6 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import Client, NotFound, NotServed
 from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import is_released
 

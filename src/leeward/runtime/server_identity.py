@@ -11,10 +11,9 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
-from leeward.api.core import Namespace
+from kubeapi.core import NAMESPACES, Namespace
+from kubeclient import Client, Forbidden, NotFound, WorldError
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE
-from leeward.api.resource import NAMESPACES
-from leeward.client import Client, Forbidden, NotFound, WorldError
 from leeward.core.hub_generation import generation_of
 
 log = logging.getLogger(__name__)

@@ -20,15 +20,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from controller_runtime.leader import LeaderElector, Leadership
+from controller_runtime.retrying import Trouble
+from kubeapi.core import LEASES, Lease, LeaseSpec
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
-from leeward.api.core import Lease, LeaseSpec
-from leeward.api.resource import LEASES
-from leeward.client import Client, NotFound, WorldError
-from leeward.runtime.leader import LeaderElector, LeaderSettings, Leadership
-from leeward.runtime.retrying import Trouble
+from kubeclient import Client, NotFound, WorldError
 from leeward.runtime.shard_spread import ShardSpread
-from leeward.runtime.sharding import Sharding
+from leeward.runtime.sharding import LeaderSettings, Sharding
 
 log = logging.getLogger(__name__)
 

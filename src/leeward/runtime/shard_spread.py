@@ -17,12 +17,11 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from leeward.api.core import Lease
+from controller_runtime.leader import LeaderElector
+from controller_runtime.retrying import Trouble
+from kubeapi.core import LEASES, Lease
+from kubeclient import Client, WorldError
 from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, host_of_leader
-from leeward.api.resource import LEASES
-from leeward.client import Client, WorldError
-from leeward.runtime.leader import LeaderElector
-from leeward.runtime.retrying import Trouble
 from leeward.runtime.sharding import Sharding
 
 log = logging.getLogger(__name__)

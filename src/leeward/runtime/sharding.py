@@ -7,11 +7,19 @@ once somebody else holds the Lease: a leader that does all itself, or another pr
 from dataclasses import dataclass
 from typing import ClassVar
 
+from controller_runtime.leader import ElectionSettings
+from kubeapi.core import LEASES, Lease
 from kubeapi.meta import Manifest
-from leeward.api.core import Lease
-from leeward.api.names import SHARD_LEASE_PREFIX, SHARDS_ANNOTATION
-from leeward.api.resource import LEASES
-from leeward.client import Client, NotFound, NotServed
+from kubeclient import Client, NotFound, NotServed
+from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, SHARD_LEASE_PREFIX, SHARDS_ANNOTATION, SYSTEM_NAMESPACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderSettings(ElectionSettings):
+    """Settings of an election among the replicas of a component, or of a shard."""
+
+    namespace: str = SYSTEM_NAMESPACE
+    asked_for_by: str = SHARD_ASKED_FOR_ANNOTATION
 
 
 @dataclass(frozen=True, slots=True)

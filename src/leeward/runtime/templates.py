@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from controller_runtime.identity import Key, key_of, version_of
+from controller_runtime.informer import Informer
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
 from kubeapi.selectors import matches, selector_of
+from kubeclient import NotFound, WorldError
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import BindingResource
-from leeward.client import NotFound, WorldError
 from leeward.runtime.controller_context import Server
-from leeward.runtime.identity import Key, key_of, version_of
-from leeward.runtime.informer import Informer
 
 
 class TemplateKey(NamedTuple):

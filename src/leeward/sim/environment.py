@@ -14,8 +14,8 @@ from kubeapi.loop.lives import Life
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
+from kubeclient import Client, Response, Unreachable
 from leeward.api.interpreter_config import ResourceInterpreterWebhook
-from leeward.client import Client, Response, Unreachable
 from leeward.core.interpreter.webhook_exchange import address_of
 from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import ControlPlane

@@ -5,9 +5,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
+from kubeapi.core import NAMESPACES
 from kubeapi.loop.lives import Life
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.status import Status
+from kubeclient import Client, NotFound, Request, Response
+from kubeclient.updating import UpdatingTransport
+from kubecluster import Workloads, WorkloadSettings
+from kubecluster.resource_quota import ResourceQuotaAdmission
+from kubecluster.rules.load_balancer import load_balancer_range
+from kubecluster.simulated_webhooks import SimulatedWebhooks
 from kubeserver.admission.service_accounts import ServiceAccountAdmission
 from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse, User
@@ -19,15 +26,8 @@ from kubeserver.store import Store
 from kubeserver.store.medium import Loaded
 from leeward.agent.agent import Agent, obeying
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.api.resource import NAMESPACES
-from leeward.client import Client, NotFound, Request, Response
-from leeward.client.updating import UpdatingTransport
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.manager.member_side import MemberSide
-from leeward.members import Workloads, WorkloadSettings
-from leeward.members.resource_quota import ResourceQuotaAdmission
-from leeward.members.rules.load_balancer import load_balancer_range
-from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.controller_context import Member, Server
 from leeward.runtime.metrics import Metrics
 from leeward.sim.clocks import SkewedClock
@@ -144,7 +144,9 @@ class SimulatedMember:
             pod_startup_seconds=environment.timing.pod_startup_seconds,
             load_balancer_cidr=load_balancer_range(self.name),
         )
-        workloads = Workloads(server, environment.clock, environment.randomness, Metrics(), self._processes, settings)
+        workloads = Workloads(
+            server.client, environment.clock, environment.randomness, Metrics(), self._processes, settings
+        )
         await workloads.start()
 
     async def stop_apiserver(self) -> None:

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from kubeapi.loop.lives import Life
+from kubeclient import Request, Response, Unreachable
 from kubeserver.handler import Handler, StreamResponse, User
 from kubeserver.inprocess import InProcessTransport
-from leeward.client import Request, Response, Unreachable
 from leeward.sim.network_faults import NetworkFaults
 
 OPEN_TIMEOUT_SECONDS = 10.0

@@ -20,8 +20,8 @@ from typing import Literal
 from kubeapi.errors import error_of_status
 from kubeapi.status import Status
 from kubeapi.transport import Transport
+from kubeclient import Request, Response, Unreachable
 from kubeserver.errors import status_response
-from leeward.client import Request, Response, Unreachable
 
 Mishap = Literal["busy", "broken", "conflict", "expired", "lost", "unanswered"]
 MISHAPS: tuple[Mishap, ...] = ("busy", "broken", "conflict", "expired", "lost", "unanswered")

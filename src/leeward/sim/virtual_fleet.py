@@ -20,13 +20,13 @@ from kubeapi.loop.virtual import VirtualLoop
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, text_in
+from kubeclient import NotFound
 from kubeserver.serialization.durations import parse_duration
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.reading import read_fleet
 from leeward.answers.subjects import SHORT_NAMES
 from leeward.api.names import binding_name
 from leeward.api.resource import CLUSTERS
-from leeward.client import NotFound
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.operations.drain import start_drain, undo_cordon

@@ -13,23 +13,24 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from controller_runtime.informers import Informers
+from kubeapi.core import Secret
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.lives import Life
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import ObjectMeta
+from kubeclient import Client, Transport
+from kubeclient.ordering import OrderedTransport
 from kubeserver.admission import Admission
 from kubeserver.inprocess import ADMIN
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.store import HISTORY_REVISIONS
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.core import Secret
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
-from leeward.client import Client, Transport
-from leeward.client.ordering import OrderedTransport
 from leeward.manager.admission import KarmadaAdmission, store_bounds
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights
 from leeward.manager.bootstrap import ensure_namespaces
@@ -38,7 +39,6 @@ from leeward.manager.quota_admission import quota_admissions
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.manager.webhook_templates import WebhookTemplates
-from leeward.runtime.informers import Informers
 from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.clocks import SkewedClock
 from leeward.sim.environment import Environment

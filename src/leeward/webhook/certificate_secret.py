@@ -6,11 +6,11 @@ serve with."""
 import base64
 from collections.abc import Mapping, Sequence
 
+from kubeapi.core import SECRETS
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
+from kubeclient import AlreadyExists, Client, Conflict, NotFound, NotServed
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import SECRETS
-from leeward.client import AlreadyExists, Client, Conflict, NotFound, NotServed
 from leeward.webhook.certificates import NAME, renewed
 
 

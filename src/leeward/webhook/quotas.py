@@ -18,9 +18,9 @@ from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in
+from kubeclient import Client
 from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
-from leeward.client import Client
 from leeward.core.amounts import Amounts, greatest
 from leeward.core.quota.enforcement import EXCEEDED, grows, refusal_of_growth
 from leeward.core.quota.usage import usage_before, usage_of

@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, cast
 
 from kubeapi import codec
+from kubeapi.core import SECRETS
 from kubeapi.diff import json_patch
 from kubeapi.field import Node
 from kubeapi.meta import Manifest
 from kubeapi.text import shortened
 from kubeapi.untrusted import mapping_in
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.resource import CLUSTERS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, SECRETS
+from leeward.api.resource import CLUSTERS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.api.rules.interpreters import webhook_address_problems
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate_change, validate_deletion, validate_types

@@ -24,9 +24,9 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.tls import load_pair, server_context
+from kubeclient import Client, NotFound, WorldError
 from leeward.api.defaulting import DefaultingSettings
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
-from leeward.client import Client, NotFound, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.certificate_secret import CertificateSecret
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at

@@ -16,20 +16,15 @@ import logging
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from kubeapi.core import SECRETS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in
+from kubeclient import Client, NotFound, TooManyRequests, WorldError
+from kubeclient.patience import Patience
 from leeward.api.names import AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE
-from leeward.api.resource import (
-    CLUSTERS,
-    OVERRIDE_POLICIES,
-    PROPAGATION_POLICIES,
-    RESOURCE_INTERPRETER_CUSTOMIZATIONS,
-    SECRETS,
-)
+from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES, RESOURCE_INTERPRETER_CUSTOMIZATIONS
 from leeward.api.rules import bounds
-from leeward.client import Client, NotFound, TooManyRequests, WorldError
-from leeward.client.patience import Patience
 from leeward.core.member_credentials import ExposedSecret, exposed_secrets, exposure_refusal
 from leeward.core.registration import Joined, problem_of_identity, problem_of_secrets, secrets_of_agent
 from leeward.lua.checking import customization_problems

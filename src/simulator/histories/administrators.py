@@ -10,9 +10,9 @@ from functools import partial
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, WorldError
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, NOT_READY_TAINT, binding_name
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
-from leeward.client import Client, WorldError
 from leeward.operations import OperationFailed
 from leeward.operations.rollout import pause_rollout, resume_rollout, undo_rollout
 from leeward.sim.member import SimulatedMember

@@ -1,7 +1,7 @@
 """Changes of objects that a member itself keeps: lies about its replicas and nodes, a cordon of its nodes."""
 
-from leeward.api.resource import NODES
-from leeward.client import Client, WorldError
+from kubeapi.core import NODES
+from kubeclient import Client, WorldError
 from simulator.histories.manifests import DEPLOYMENTS, NAMESPACE
 
 ABSURD = 1_000_000

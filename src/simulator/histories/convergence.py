@@ -3,6 +3,7 @@ over (L3)."""
 
 from collections.abc import Collection, Iterator, Mapping
 
+from controller_runtime.identity import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.meta import find_condition
@@ -16,7 +17,6 @@ from leeward.api.names import (
 )
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.core.copies.job_copies import is_complete_job
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.claims import unclaimed
 from simulator.histories.checkers.outage_objects import unfinished
 from simulator.histories.checkers.quotas import EXCEEDED, unlimited

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from controller_runtime.identity import Key
 from kubeapi.codec import decode, decode_manifest
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
@@ -23,7 +24,6 @@ from leeward.api.names import (
 from leeward.api.outage import ClusterOutage
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
-from leeward.runtime.identity import Key
 from leeward.sim.journal import Journal, Write
 from simulator.histories.manifests import is_told_ready
 from simulator.histories.ready_pods import PODS, Copies, ReadyPods

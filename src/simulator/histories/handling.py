@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from kubeclient import Request, Response
 from kubeserver.handler import Handler, StreamResponse
 from kubeserver.inprocess import ADMIN
 from kubeserver.store import Record
-from leeward.client import Request, Response
 from simulator.paths import resource_of
 
 GROUP_API, CORE_API = "/apis", "/api"

@@ -7,23 +7,25 @@ import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-PRODUCT = "leeward"
-"""The logger of the product."""
+PRODUCT = ("leeward", "kubecluster", "controller_runtime", "kubeclient")
+"""The loggers of the product."""
 
 
 @contextmanager
 def captured_logs(found: Callable[[str], None]) -> Generator[None]:
     """Tells `found` of each bug, in one line, as long as this lasts. What is less than an error is not even made."""
-    logger, handler = logging.getLogger(PRODUCT), _CapturingHandler(found)
-    disabled, propagated = logging.root.manager.disable, logger.propagate
+    handler, disabled = _CapturingHandler(found), logging.root.manager.disable
+    loggers = {logger: logger.propagate for logger in map(logging.getLogger, PRODUCT)}
     logging.disable(logging.WARNING)
-    logger.addHandler(handler)
-    logger.propagate = False
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.propagate = False
     try:
         yield
     finally:
-        logger.propagate = propagated
-        logger.removeHandler(handler)
+        for logger, propagated in loggers.items():
+            logger.propagate = propagated
+            logger.removeHandler(handler)
         logging.disable(disabled)
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
 from leeward.api.work import ResourceBinding, Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import replicas_of
 from simulator.histories.ground_truth import KINDS, GroundTruth, is_ours
 from simulator.histories.manifests import CONFIG_MAPS, POLICIES, SHARED, placement

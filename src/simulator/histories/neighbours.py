@@ -4,9 +4,9 @@ What they change of ours is written down in `touched`, because there everything 
 (`theirs`) nobody else may take away. What an autoscaler wants (`autoscaled`) nobody else may change.
 """
 
+from kubeapi.core import PODS
 from kubeapi.meta import Manifest
-from leeward.api.resource import PODS
-from leeward.client import Client, WorldError
+from kubeclient import Client, WorldError
 from leeward.sim.world import World
 from simulator.histories import manifests
 from simulator.histories.ground_truth import is_ours

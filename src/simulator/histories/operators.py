@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import Context, copy_context
 
+from controller_runtime.identity import Key
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client, WorldError
 from kubeserver.inprocess import ADMIN
-from leeward.client import AlreadyExists, Client, WorldError
-from leeward.runtime.identity import Key
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from simulator.histories.ground_truth import HOME, OPERATED, SCRIPTED, Change, GroundTruth

@@ -6,14 +6,14 @@ What a user does who reads `leeward orphans` when everything works again.
 
 import asyncio
 
+from controller_runtime.identity import Key
 from kubeapi.meta import annotations_of
+from kubeclient import Client
 from kubeserver.inprocess import ADMIN
 from leeward.api.cluster import Cluster
 from leeward.api.names import BINDING_NAME_ANNOTATION
-from leeward.client import Client
 from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
 from leeward.operations.orphans import Orphan, Reach, StillServes, delete_orphan, find_orphans
-from leeward.runtime.identity import Key
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from simulator.histories.checkers import Scene

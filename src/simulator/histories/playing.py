@@ -16,8 +16,8 @@ from typing import Any
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
+from kubeclient import Request
 from kubeserver.handler import User
-from leeward.client import Request
 from leeward.sim.journal import Write
 from leeward.sim.world import World
 from simulator.histories import rare_restores

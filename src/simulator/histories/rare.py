@@ -7,6 +7,7 @@ Each is a small predicate on a write, on a step as it begins, or on a mishap; th
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from controller_runtime.identity import Key
 from kubeapi.diff import is_equal
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
@@ -18,7 +19,6 @@ from leeward.api.names import (
     cluster_of_execution_space,
 )
 from leeward.api.work import ResourceBinding, Work
-from leeward.runtime.identity import Key
 from simulator.histories import rare_moves, rare_policies, rare_propagation, rare_restores, rare_surroundings
 from simulator.histories.checkers.scene import replicas_of, tasks_of
 from simulator.histories.ground_truth import TEMPLATES, Change, GroundTruth

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from leeward.api.meta import find_condition
 from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import ResourceBinding
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.claims import claim_of, contents_of, is_lazy, policy_of
 from simulator.histories.checkers.quotas import EXCEEDED, limit_of, refusal_in, used_in
 from simulator.histories.checkers.scene import tasks_of

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import key_of
+from kubeapi.core import Taint
 from kubeapi.meta import Manifest, labels_of
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import find_condition
 from leeward.api.names import (
     CONDITION_TAINT_KEYS,
@@ -13,7 +14,6 @@ from leeward.api.names import (
     cluster_of_execution_space,
 )
 from leeward.api.work import ResourceBinding, Work
-from leeward.runtime.identity import key_of
 from simulator.histories.checkers.scene import replicas_of, tasks_of
 from simulator.histories.ground_truth import HOME, TEMPLATES, Change, GroundTruth
 from simulator.histories.manifests import is_autoscaled

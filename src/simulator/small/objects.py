@@ -11,9 +11,9 @@ from functools import lru_cache
 import msgspec
 
 from kubeapi.codec import decode, encode
+from kubeapi.core import Taint
 from kubeapi.meta import ObjectMeta, format_time, parse_time
 from leeward.api.cluster import APIEnablement, APIResource, Cluster, ClusterSpec, ClusterStatus, ResourceSummary
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import (
     APPLIED_PLACEMENT_ANNOTATION,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from leeward.api.core import Toleration
+from kubeapi.core import Toleration
 from leeward.api.names import CONDITION_TAINT_KEYS
 from leeward.api.policy import (
     ClusterAffinity,

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from kubeapi.core import Event
 from kubeapi.meta import ObjectMeta
 from leeward.answers.application_history import history_of
-from leeward.api.core import Event
 from tests.builders import at
 
 REASONS = {

@@ -8,17 +8,17 @@ from unittest import mock
 
 import pytest
 
+from controller_runtime.leader import Leadership, NotLeading
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client
+from kubeclient.limits import Limit, RequestPace
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.app import assembly
 from leeward.app.assembly import Assembly
 from leeward.app.flags.settings import Limits, defaults_of
-from leeward.client import Client
-from leeward.client.limits import Limit, RequestPace
 from leeward.manager.choice import Choice
-from leeward.runtime.leader import Leadership, NotLeading
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.work_share import WHOLE
 from tests.transports import Sent

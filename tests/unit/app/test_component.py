@@ -6,9 +6,9 @@ import logging
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client
 from kubeserver.inprocess import ADMIN
 from leeward.app.component import meet
-from leeward.client import Client
 from leeward.sim.network import LinkedTransport, Place
 from tests.kubeserver.api_world import api_world
 from tests.world.test_detection import answers, status

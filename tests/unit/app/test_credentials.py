@@ -8,11 +8,11 @@ import pytest
 
 from kubeapi.codec import parse_yaml
 from kubeapi.loop.randomness import Randomness
+from kubeclient.kubeconfig import load
 from leeward.app.local.credentials import delete_credentials, issue_credentials, read_token, write_kubeconfig
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import Layout
-from leeward.client.kubeconfig import load
 
 FLEET = LocalFleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)))
 

@@ -1,9 +1,9 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from kubeapi.core import Taint
 from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import LEAVING_CONDITION
 from leeward.api.work import (

@@ -12,20 +12,20 @@ import msgspec
 import pytest
 
 from kubeapi.codec import encode, from_wire
+from kubeapi.core import Lease
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from leeward.answers.explanation import ApplicationState, explain_binding
 from leeward.answers.fleet_state import decode_state, encode_state
 from leeward.answers.reading import attention_of
 from leeward.answers.timeline import OutageFilter, timeline
 from leeward.api.cluster import Cluster
-from leeward.api.core import Lease
 from leeward.api.names import FLAPPING_ANNOTATION, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.app.local.backups import restore
 from leeward.app.local.fleet import load_fleet
 from leeward.app.local.layout import Layout
 from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS
 from leeward.app.migration.record import read_clusters, read_record
-from leeward.client import Client
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.flap_damping import parse_flapping
 from leeward.core.placement import decide

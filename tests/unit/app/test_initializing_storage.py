@@ -6,14 +6,14 @@ from contextlib import AsyncExitStack
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client
+from kubeclient.connection import Connection
 from kubeserver.handlers.initializing import InitializingStorage
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.resource import CLUSTERS
 from leeward.app.install.installing import install, uninstall
 from leeward.app.joining import Joining, join_cluster
 from leeward.app.leaving import unjoin_cluster
-from leeward.client import Client
-from leeward.client.connection import Connection
 from tests.kubeserver.api_world import ApiWorld, api_world
 
 SECONDS = 20.0

@@ -6,10 +6,10 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client
 from leeward.app.install.installing import install, uninstall
 from leeward.app.install.manifests import definitions
 from leeward.app.local.errors import FleetError
-from leeward.client import Client
 from tests.kubeserver.api_world import DEFINITIONS, MERGE, ApiWorld, tell
 
 POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "propagationpolicies", "PropagationPolicy", True)

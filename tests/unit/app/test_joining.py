@@ -8,13 +8,16 @@ from typing import Literal
 
 import pytest
 
+from kubeapi.core import NAMESPACES, SECRETS
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.transport import Request
+from kubeclient import Client, NotFound
+from kubeclient.connection import Connection
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
+from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.config import REPORTS, Report
 from leeward.app.joining import Joining, forget_cluster, join_cluster, own_identity
@@ -22,8 +25,6 @@ from leeward.app.leaving import Mode, unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import accounts_of, beside, close_account, open_account
 from leeward.app.reported_secrets import SecretReporter, with_secrets
-from leeward.client import Client, NotFound
-from leeward.client.connection import Connection
 from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent
 from tests.kubeserver.api_world import ApiWorld, api_world
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.control_plane import lead_to_own_members
-from leeward.client import Client
 from tests.kubeserver.api_world import api_world
 
 WRITTEN = {"east": "https://127.0.0.1:20001", "west": "", "other": "https://other.example"}

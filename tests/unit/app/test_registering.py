@@ -11,20 +11,20 @@ import yaml
 from cryptography import x509
 
 from kubeapi.certificate_requests import subject_of_certificate
+from kubeapi.core import SECRETS
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client
+from kubeclient.connection import Connection
+from kubeclient.kubeconfig import load
 from kubeserver.handler import User
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.names import AGENT_GROUP, SYSTEM_NAMESPACE
-from leeward.api.resource import SECRETS
 from leeward.app.bootstrap_tokens import NAMESPACE, PREFIX, create_token, delete_token, list_tokens
 from leeward.app.cluster_info import hashes_of
 from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate, renew_at, subject_of_agent, write_kubeconfig
 from leeward.app.renewal import CertificateRenewal, KubeconfigSecret
-from leeward.client import Client
-from leeward.client.connection import Connection
-from leeward.client.kubeconfig import load
 from leeward.manager.agents import AGENT_ACCESS, approve_agents
 from tests.certificates import Authority, client_authority
 from tests.chart_files import NAMESPACES

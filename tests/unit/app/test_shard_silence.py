@@ -12,11 +12,11 @@ import pytest
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import format_micro_time
+from kubeclient import Client, Request, Response, Unreachable
 from leeward.app import shard_processes
 from leeward.app.flags.settings import Serving
 from leeward.app.shard_processes import LEASES_MISSED, ShardProcesses, goes_silent
-from leeward.client import Client, Request, Response, Unreachable
-from leeward.runtime.leader import LeaderSettings
+from leeward.runtime.sharding import LeaderSettings
 from tests.transports import Sent
 
 SETTINGS = LeaderSettings()

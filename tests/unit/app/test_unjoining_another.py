@@ -2,10 +2,10 @@
 
 import pytest
 
+from kubeclient import Client
 from leeward.api.resource import CLUSTERS
 from leeward.app.joining import hub_that_leaves, join_cluster, own_identity
 from leeward.app.local.errors import FleetError
-from leeward.client import Client
 from tests.kubeserver.api_world import ApiWorld, api_world
 from tests.unit.app.test_joining import JOINING, tell
 

@@ -20,6 +20,7 @@ from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.resource import Resource
+from kubeclient import Client
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
@@ -36,7 +37,6 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import load_fleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.starting import UNNAMED, keep_before_upgrade
-from leeward.client import Client
 from tests.recorded_format import RELEASES, unpack_store
 
 OUTAGES_RECORDED = 3

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from kubeclient import preflight
 from leeward.app.local.fleet import LocalFleet
 from leeward.app.local.layout import Layout
-from leeward.client import preflight
 from leeward.operations import status
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port

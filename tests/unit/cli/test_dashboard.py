@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 import click
 import pytest
 
+from kubeclient.connection import Connection
 from leeward.app.dashboard import DashboardRequest
 from leeward.cli.dashboard import announce
-from leeward.client.connection import Connection
 from tests.verbs import Verb, call_verb
 
 KUBECONFIG = """

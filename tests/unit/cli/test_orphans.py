@@ -7,6 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.cli import orphans
@@ -14,7 +15,6 @@ from leeward.cli.settings import Settings
 from leeward.core.execution.claims import Owner
 from leeward.operations.orphan_works import OrphanWork
 from leeward.operations.orphans import Findings, Orphan
-from leeward.runtime.identity import Key
 
 WORK = OrphanWork("m1", Key("karmada-es-m1", "web-5f"), "uid-1", "7", (Owner("default", "web-deployment"),), ())
 

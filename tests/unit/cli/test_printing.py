@@ -9,11 +9,11 @@ import click
 import pytest
 from rich.console import Console
 
+from kubeapi.core import Taint
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.process import JsonFormatter, KeyValueFormatter
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec, TargetCluster
 from leeward.app.demo.scene import Scene

@@ -196,7 +196,7 @@ def test_a_quick_verb_imports_nothing_heavy(verb: str) -> None:
 
 
 def test_an_explanation_needs_nothing_that_speaks_http_for_long_or_reads_yaml() -> None:
-    parts = "leeward.answers.subjects, leeward.cli.explain_text, leeward.client.blocking, leeward.cli.connections"
+    parts = "leeward.answers.subjects, leeward.cli.explain_text, kubeclient.blocking, leeward.cli.connections"
     code = f"import sys, {parts}; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30).stdout
     assert {"aiohttp", "cryptography", "rich", "uvloop", "yaml"}.isdisjoint(out.split())

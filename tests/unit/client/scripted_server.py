@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from leeward.client.bounds import Bounds
-from leeward.client.http import HttpTransport
+from kubeclient.bounds import Bounds
+from kubeclient.http import HttpTransport
 from tests.kubeserver.echo import SkippingLoop
 
 CLOSE = b""

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import CONFIG_MAPS
 from kubeapi.errors import TooLarge, Undecodable, Unreachable, Untrusted
 from kubeapi.transport import Request, Response, Transport
+from kubeclient import Client
+from kubeclient.blocking import BlockingTransport
+from kubeclient.bounds import CONTROL_PLANE_BOUNDS, Bounds
+from kubeclient.connection import Connection, asking_transport_of
+from kubeclient.http import HttpTransport
+from kubeclient.proxied import ProxiedTransport
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.http.front import HttpFront
-from leeward.api.resource import CONFIG_MAPS
 from leeward.api.rules.member_addresses import AddressRules
-from leeward.client import Client
-from leeward.client.blocking import BlockingTransport
-from leeward.client.bounds import CONTROL_PLANE_BOUNDS, Bounds
-from leeward.client.connection import Connection, asking_transport_of
-from leeward.client.http import HttpTransport
-from leeward.client.proxied import ProxiedTransport
 from tests.certificates import Authority
 from tests.kubeserver import http_contract
 from tests.kubeserver.echo import Echo

@@ -6,12 +6,11 @@ from contextlib import aclosing
 
 import pytest
 
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
-from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import (
+from kubeclient import (
     AlreadyExists,
     ApiError,
     Client,
@@ -30,8 +29,8 @@ from leeward.client import (
     WatchEvent,
     WorldError,
 )
-from leeward.client.client import REQUEST_TIMEOUT_SECONDS
-from leeward.client.patience import IMPATIENT
+from kubeclient.client import REQUEST_TIMEOUT_SECONDS
+from kubeclient.patience import IMPATIENT
 from tests.unit.runtime.small_world import (
     CLOCK,
     ScriptedTransport,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from leeward.client.credentials import ExecPlugin, ExecToken, NoCredential, TokenFile
+from kubeapi.errors import NoCredential
+from kubeclient.credentials import ExecPlugin, ExecToken, TokenFile
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -11,11 +11,11 @@ from aiohttp import web
 
 from kubeapi.errors import Unreachable
 from kubeapi.transport import Request, Response
+from kubeclient.connection import Connection
+from kubeclient.forwarding import Conversation, Forwarded, Forwarder
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User, WayBack
 from kubeserver.http.front import HttpFront
-from leeward.client.connection import Connection
-from leeward.client.forwarding import Conversation, Forwarded, Forwarder
 
 Story = Callable[[Forwarder], Awaitable[None]]
 GONE_ON = asyncio.Event()

@@ -8,9 +8,9 @@ import pytest
 
 from kubeapi.errors import ApiError, TooLarge, Undecodable, Unreachable
 from kubeapi.transport import Request, Response
-from leeward.client.connection_pool import MAX_IDLE_SECONDS
-from leeward.client.exchange import MAX_SILENT_BYTES, READ_AHEAD_BYTES, Exchange
-from leeward.client.http import MAX_REQUEST_CONNECTIONS, HttpTransport
+from kubeclient.connection_pool import MAX_IDLE_SECONDS
+from kubeclient.exchange import MAX_SILENT_BYTES, READ_AHEAD_BYTES, Exchange
+from kubeclient.http import MAX_REQUEST_CONNECTIONS, HttpTransport
 from tests.kubeserver.echo import skip
 from tests.unit.client.scripted_server import CLOSE, HANG, SMALL, ScriptedServer, talk
 

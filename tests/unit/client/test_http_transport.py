@@ -10,11 +10,11 @@ import pytest
 
 from kubeapi.errors import Expired, Unreachable, Untrusted
 from kubeapi.transport import Request
+from kubeclient.connection import Connection, transport_of
+from kubeclient.http import IDLE_TIMEOUT_SECONDS, HttpTransport
+from kubeclient.http_connection import HttpConnection
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.http.front import HttpFront
-from leeward.client.connection import Connection, transport_of
-from leeward.client.http import IDLE_TIMEOUT_SECONDS, HttpTransport
-from leeward.client.http_connection import HttpConnection
 from tests.certificates import Authority
 from tests.kubeserver import http_contract
 from tests.kubeserver.echo import Echo, skip

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from leeward.client.incluster import load_in_cluster
-from leeward.client.kubeconfig import KubeconfigError
+from kubeclient.incluster import load_in_cluster
+from kubeclient.kubeconfig import KubeconfigError
 
 POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from leeward.client.connection import Connection, ssl_context_of
-from leeward.client.kubeconfig import KubeconfigError, current_context, default_paths, load
+from kubeclient.connection import Connection, ssl_context_of
+from kubeclient.kubeconfig import KubeconfigError, current_context, default_paths, load
 from tests.certificates import Authority
 
 CA = Authority()

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
-from leeward.client import Request, Unreachable
-from leeward.client.limits import Limit, LimitedTransport, RequestPace, limited
+from kubeclient import Request, Unreachable
+from kubeclient.limits import Limit, LimitedTransport, RequestPace, limited
 from tests.transports import Sent
 
 

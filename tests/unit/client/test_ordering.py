@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
-from leeward.client import Request, Response, Unreachable
-from leeward.client.ordering import (
+from kubeclient import Request, Response, Unreachable
+from kubeclient.ordering import (
     DECISION_SECONDS,
     RECORD_SECONDS,
     RECORDS_AT_ONCE,

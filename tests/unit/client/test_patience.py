@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
+from controller_runtime.leader import FencedTransport, Leadership, NotLeading
+from kubeapi.core import CONFIG_MAPS
 from kubeapi.errors import Conflict, TooManyRequests
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.retry_after import MOST_SECONDS, error_of_answer, retry_after_seconds
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Client, Request, Response
-from leeward.client.limits import LimitedTransport, RequestPace
-from leeward.client.patience import IMPATIENT, LONGEST_REST_SECONDS, PATIENT, Patience
-from leeward.client.updating import UpdatingTransport
-from leeward.runtime.leader import FencedTransport, Leadership, NotLeading
+from kubeclient import Client, Request, Response
+from kubeclient.limits import LimitedTransport, RequestPace
+from kubeclient.patience import IMPATIENT, LONGEST_REST_SECONDS, PATIENT, Patience
+from kubeclient.updating import UpdatingTransport
 from tests.unit.runtime.small_world import ScriptedTransport, config_map, config_maps, frame, response
 
 MESSAGE = "storage is (re)initializing"

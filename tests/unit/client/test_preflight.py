@@ -7,10 +7,10 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, Unreachable
+from kubeclient.connection import Connection
+from kubeclient.preflight import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS, PreflightTransport, preflight_transport_of
 from kubeserver.inprocess import ADMIN
-from leeward.client import Client, Unreachable
-from leeward.client.connection import Connection
-from leeward.client.preflight import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS, PreflightTransport, preflight_transport_of
 from leeward.sim.network import LinkedTransport, Place
 from tests.kubeserver.api_world import api_world
 

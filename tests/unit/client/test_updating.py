@@ -12,8 +12,8 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Request, Response
-from leeward.client import Client, Conflict, Forbidden, NotFound
-from leeward.client.updating import ATTEMPTS, REMEMBERED_SECONDS, UpdatingTransport, _parts  # pyright: ignore[reportPrivateUsage]
+from kubeclient import Client, Conflict, Forbidden, NotFound
+from kubeclient.updating import ATTEMPTS, REMEMBERED_SECONDS, UpdatingTransport, _parts  # pyright: ignore[reportPrivateUsage]
 
 CLUSTERS = Resource.of_manifests("cluster.karmada.io/v1alpha1", "clusters", "Cluster", False)
 LEASES = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)

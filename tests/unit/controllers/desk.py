@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry
 
+from controller_runtime.events import EventRecorder
+from kubeapi.core import EVENTS, NAMESPACES
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, Request, Response, Transport, WorldError
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.registry.objects import restamped
 from kubeserver.starting import start_apiserver
@@ -22,12 +25,10 @@ from kubeserver.store.memory import MemoryMedium
 from kubeserver.store.record import Record
 from kubeserver.store.store import Store
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import Work
-from leeward.client import Client, Request, Response, Transport, WorldError
 from leeward.runtime.controller_context import ControlPlane, Member, Server
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 
 MEMBER = "member1"

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
 from leeward.api.names import execution_space, work_name
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
-from leeward.client import Request, Response
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy
 from tests.world.test_detection import answers

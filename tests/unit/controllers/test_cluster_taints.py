@@ -7,8 +7,10 @@ from typing import Any, cast
 
 import pytest
 
+from kubeapi.core import EVENTS
 from kubeapi.meta import format_time
 from kubeapi.status import Status
+from kubeclient import Conflict, Unreachable
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     FLAPPING_ANNOTATION,
@@ -19,8 +21,7 @@ from leeward.api.names import (
     POLICY_TAINTS_ANNOTATION,
     TAINTED_CONDITION,
 )
-from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, EVENTS
-from leeward.client import Conflict, Unreachable
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.controllers.cluster.taints import BRAKED, ClusterTaints, TaintSettings
 from leeward.controllers.cluster.warnings import StandingWarnings

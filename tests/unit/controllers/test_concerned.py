@@ -1,10 +1,10 @@
 """Bindings by the clusters that concern them: found without going through those that are not concerned."""
 
+from controller_runtime.identity import Key
 from leeward.api.policy import ClusterAffinity
 from leeward.controllers.scheduler.bindings import BindingKey
 from leeward.controllers.scheduler.concerned import ConcernedBindings
 from leeward.core.placement.concern import ClusterConcern
-from leeward.runtime.identity import Key
 from tests.placements import cluster
 
 NEAR, FAR = (ClusterAffinity(cluster_names=(name,)) for name in ("m1", "m2"))

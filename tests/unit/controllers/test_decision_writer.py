@@ -7,23 +7,23 @@ from typing import Any
 
 import pytest
 
+from controller_runtime.identity import Key
+from controller_runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS
 from kubeapi.codec import encode, to_wire
 from kubeapi.meta import Manifest
 from kubeapi.status import Status, StatusCause, StatusDetails
+from kubeclient import Conflict, Forbidden, Unreachable, WorldError
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.policy import ClusterAffinity, Placement
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBinding
-from leeward.client import Conflict, Forbidden, Unreachable, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.decision_writer import DecisionWriter, QuotaRefused
 from leeward.core.cluster_health.outage import Outage, OutageReport, Outcome, Outlook
 from leeward.core.placement import Decision
 from leeward.core.quota.enforcement import EXCEEDED
 from leeward.core.scheduling import Placed, Unplaceable
-from leeward.runtime.identity import Key
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS
 from tests.builders import targets
 from tests.unit.controllers.desk import CLOCK, Desk, play
 

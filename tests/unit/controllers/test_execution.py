@@ -8,8 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from controller_runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS
+from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.status import Status
+from kubeclient import Conflict, NotFound, Unreachable
 from kubeserver.store.record import Record
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
@@ -19,9 +22,8 @@ from leeward.api.names import (
     REMOVAL_HELD_ANNOTATION,
     UNREACHABLE_TAINT,
 )
-from leeward.api.resource import CLUSTERS, EVENTS, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import Conflict, NotFound, Unreachable
 from leeward.controllers import execution
 from leeward.controllers.execution import (
     LOOK_AGAIN,
@@ -34,7 +36,6 @@ from leeward.controllers.member_objects import ROUNDING_SECONDS
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.execution.ownership import stamp
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS
 from tests.unit.controllers.desk import CLOCK, CONFIG_MAPS, MEMBER, SPACE, Desk, play
 
 OURS, THEIRS = EXECUTION_CONTROLLER_FINALIZER, "example.com/keep"

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from controller_runtime.identity import Key
 from leeward.controllers.first_conditions import APART, LOOKS_AGAIN, SETTLES, FirstConditions
-from leeward.runtime.identity import Key
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 KEYS = [Key("default", f"app-{number}") for number in range(100)]

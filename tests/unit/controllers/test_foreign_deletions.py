@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+from controller_runtime.identity import Key
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -13,7 +14,6 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.controllers.foreign_deletions import ForeignDeletions
-from leeward.runtime.identity import Key
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST
 from tests.unit.controllers.desk import CLOCK, MEMBER, SPACE, Desk, play
 

@@ -6,7 +6,9 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
+from kubeapi.core import LEASES, NAMESPACES
 from kubeapi.status import Status
+from kubeclient import Forbidden, Unreachable
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -14,9 +16,8 @@ from leeward.api.names import (
     REMOVAL_ORDERED_ANNOTATION,
     SYSTEM_NAMESPACE,
 )
-from leeward.api.resource import LEASES, NAMESPACES, WORKS
+from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import Forbidden, Unreachable
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.heartbeat import HeartbeatRelease
 from leeward.controllers.member_objects import ROUNDING_SECONDS

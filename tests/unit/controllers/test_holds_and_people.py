@@ -6,10 +6,11 @@ from unittest import mock
 import msgspec
 import pytest
 
+from kubeapi.core import NAMESPACES
 from leeward.api.meta import Condition
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.policy import ClusterFailover, FailoverBehavior
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, BindingResource, GracefulEvictionTask, Work
 from leeward.controllers.carriers import Carriers
 from leeward.controllers.removal_holds import LOOK_AGAIN, RemovalHolds

@@ -6,7 +6,10 @@ from functools import partial
 
 import pytest
 
+from controller_runtime.identity import Key
+from controller_runtime.informer_cache import without_owned_fields
 from kubeapi.status import Status
+from kubeclient import AlreadyExists, Conflict, Unreachable
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -17,12 +20,9 @@ from leeward.api.names import (
     WORK_NAMESPACE_ANNOTATION,
 )
 from leeward.api.resource import WORKS
-from leeward.client import AlreadyExists, Conflict, Unreachable
 from leeward.controllers.member_objects import (
     Foreign,  # pyright: ignore[reportPrivateUsage]
 )
-from leeward.runtime.identity import Key
-from leeward.runtime.informer_cache import without_owned_fields
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE
 from tests.unit.controllers.member_hands import OF_WORK, PATH, Hands, tell
 

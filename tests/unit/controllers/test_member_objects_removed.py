@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from kubeapi.status import Status
+from kubeclient import Conflict, NotServed, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.api.meta import Condition
 from leeward.api.names import HUB_ANNOTATION, WORK_ID_LABEL, WORK_NAME_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import Conflict, NotServed, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.controllers import object_removal
 from leeward.controllers.missing_kinds import GONE_SECONDS, REST_SECONDS
 from leeward.core.execution.ownership import stamp

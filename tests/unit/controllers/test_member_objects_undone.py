@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeclient import Unreachable
 from leeward.api.names import HUB_ANNOTATION
-from leeward.client import Unreachable
 from leeward.controllers.member_objects import (
     ROUNDING_SECONDS,
     Foreign,

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
+from controller_runtime.identity import Key
+from kubeapi.core import EVENTS, ObjectReference
 from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.core import ObjectReference
-from leeward.api.resource import CLUSTERS, EVENTS, RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.eviction_events import BURST_SECONDS, BURST_SIZE
 from leeward.controllers.scheduler.move_events import LOOK_SECONDS, UNFINISHED, UNFINISHED_SECONDS, MoveEvents
-from leeward.runtime.identity import Key
 from tests.unit.controllers.desk import Desk, play
 
 LATE_SECONDS = UNFINISHED_SECONDS + 2 * LOOK_SECONDS

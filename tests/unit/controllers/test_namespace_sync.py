@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
+from kubeclient import NotFound
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, SKIP_NAMESPACE_LABEL, work_name
 from leeward.api.names import TEMPLATE_UID_ANNOTATION as UID
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
-from leeward.client import NotFound
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.core.execution.ownership import stamp
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play

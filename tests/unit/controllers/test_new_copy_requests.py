@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from controller_runtime.statuses import NEWS_SECONDS
 from kubeapi.meta import parse_time
 from leeward.api.meta import find_condition
 from leeward.api.names import REFLECTED_CONDITION
@@ -12,7 +13,6 @@ from leeward.controllers.execution import ExecutionController
 from leeward.controllers.work_status import WorkStatusController
 from leeward.core.execution.ownership import stamp
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.statuses import NEWS_SECONDS
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE, Desk, play
 from tests.unit.controllers.member_hands import PATH, colors
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from leeward.api.names import BINDING_ID_LABEL, BINDING_NAME_ANNOTATION, BINDING_NAMESPACE_ANNOTATION
 from leeward.api.outage import OutagePhase
-from leeward.api.resource import CLUSTERS, NAMESPACES, OUTAGES, RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTERS, OUTAGES, RESOURCE_BINDINGS
 from leeward.controllers.outage import OutageController, settle_time
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.runtime.brake import BrakeView

@@ -8,8 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import NotFound, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.api.names import (
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER,
@@ -17,10 +19,8 @@ from leeward.api.names import (
     PROPAGATION_POLICY_CONTROLLER_FINALIZER,
 )
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
-from leeward.client import NotFound, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.controllers.policies import MOST_ASKED_SINGLY, PolicyController, PolicyKey, StillClaimed
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import Key
 from leeward.runtime.templates import Templates
 from leeward.runtime.work_share import WHOLE, Shard, WorkShare
 from tests.unit.controllers.desk import CONFIG_MAPS, Desk, Wire, play

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from leeward.api.core import Toleration
+from kubeapi.core import NAMESPACES, Toleration
 from leeward.api.meta import Condition
 from leeward.api.names import LEAVING_CONDITION
-from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, GracefulEvictionTask, Work
 from tests.builders import binding, divided, duplicated, targets, wanting, work
 from tests.unit.controllers.desk import MEMBER

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubeapi.core import CONFIG_MAPS, NAMESPACES
 from kubeapi.meta import wire_time
 from leeward.api.names import BRAKE_NAME, REMOVAL_HELD_ANNOTATION, SYSTEM_NAMESPACE, TEMPLATE_UID_ANNOTATION
-from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, BindingSnapshot, ReplicaRequirements, Work, WorkloadTemplate
 from leeward.controllers.removal_holds import LOOK_AGAIN, RemovalHolds
 from leeward.core.cluster_health.brake import BrakeSettings

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from kubeapi.status import Status
+from kubeclient import ApiError, Forbidden, NotFound, NotServed, Request, TooManyRequests, Unreachable, WorldError
 from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.client import ApiError, Forbidden, NotFound, NotServed, Request, TooManyRequests, Unreachable, WorldError
 from leeward.controllers.member_objects import LATE_SECONDS
 from leeward.controllers.object_removal import RemovalRefused
 from leeward.core.execution.ownership import stamp

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from kubeapi.status import Status
+from kubeclient import NotServed
 from leeward.api.names import BINDING_NAME_ANNOTATION, BINDING_NAMESPACE_ANNOTATION, TEMPLATE_UID_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Work
-from leeward.client import NotServed
 from leeward.controllers.returned_copies import ReturnedCopies
 from tests.unit.controllers.desk import SPACE, Desk, play
 

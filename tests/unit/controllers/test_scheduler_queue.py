@@ -12,11 +12,13 @@ from unittest import mock
 
 from prometheus_client import CollectorRegistry
 
+from controller_runtime.events import EventRecorder
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
@@ -24,7 +26,6 @@ from kubeserver.store.memory import MemoryMedium
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import Binding, ResourceBinding
-from leeward.client import Client
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.scheduler.bindings import BindingKey
 from leeward.controllers.scheduler.decision_writer import DecisionWriter
@@ -33,7 +34,6 @@ from leeward.core.placement import Decision
 from leeward.core.scheduling.estimates import Answers, Question
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane, Server
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
 from leeward.runtime.metrics import Metrics
 

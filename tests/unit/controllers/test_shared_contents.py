@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
-from leeward.client import ApiError, Forbidden, NotFound, Request, WorldError
+from kubeclient import ApiError, Forbidden, NotFound, Request, WorldError
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.controllers.shared_contents import SharedContents
 from leeward.runtime.member_works import MemberWorks
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE, Desk, play

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.status import Status
+from kubeclient import NotServed, Request, Unreachable
 from leeward.api.cluster import Cluster
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
-from leeward.api.resource import NAMESPACES, WORKS
-from leeward.client import NotServed, Request, Unreachable
+from leeward.api.resource import WORKS
 from leeward.controllers.cluster.unjoin import give_back, why_it_stays
 from tests.builders import cluster
 from tests.unit.controllers.desk import SPACE, Desk, play, preconditions

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeclient import Conflict, NotFound
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.client import Conflict, NotFound
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks

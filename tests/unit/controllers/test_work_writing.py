@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import to_wire
+from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.status import Status
+from kubeapi.unstructured import with_annotations
+from kubeclient import NotServed, Request, Unreachable
 from leeward.api.names import (
     BINDING_CONTROLLER_FINALIZER,
     BINDING_NAME_ANNOTATION,
@@ -20,12 +23,10 @@ from leeward.api.names import (
     WORK_ID_LABEL,
     work_name,
 )
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, NAMESPACES, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.client import NotServed, Request, Unreachable
 from leeward.controllers.work_writing import TakenWork, WorkWriting
 from leeward.core.execution.works import build_works
-from leeward.core.interpreter.fields import with_annotations
 from leeward.core.propagation.reach import Reach
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
 

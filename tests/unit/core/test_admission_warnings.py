@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kubeapi import codec
+from kubeapi.core import LEASES
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
@@ -20,7 +21,6 @@ from kubeserver.store import Store
 from kubeserver.webhooks.calling import Address
 from leeward.api.defaulting import DefaultingSettings
 from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES
 from leeward.api.schema import custom_resource_definitions
 from leeward.core.admission_warnings import (
     GATED,

@@ -7,10 +7,10 @@ import pytest
 
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
+from kubeapi.node_ports import retain_node_ports
 from leeward.api.work import Work
 from leeward.core.execution.given_ports import LAST_APPLIED_ANNOTATION, as_asked, without_unasked
 from leeward.core.interpreter import retain
-from leeward.core.interpreter.node_ports import retain_node_ports
 
 KEY = 'k:{"port":80,"protocol":"TCP"}'
 OWNED: Manifest = {"f:spec": {"f:ports": {KEY: {"f:nodePort": {}}}}}

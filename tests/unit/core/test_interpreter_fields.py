@@ -3,8 +3,9 @@
 from types import MappingProxyType
 from typing import Any
 
+from kubeapi.unstructured import mapping_at, pick, text_at
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.interpreter.fields import mapping_at, pick, text_at, total
+from leeward.core.interpreter.fields import total
 from leeward.core.interpreter.pod_template import pod_request
 
 

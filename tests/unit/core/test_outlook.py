@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubeapi.core import Taint, Toleration
 from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster, NodeSummary
-from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import LAST_SEEN_CONDITION, LEAVES_AT, NOT_SEEN_SINCE, OUTAGE_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ResourceBinding

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kubeapi.codec import encode
 from kubeapi.meta import ObjectMeta
+from kubeapi.toleration import untolerated_taint
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.work import ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
@@ -18,7 +19,6 @@ from leeward.core.scheduling.division import allocate_seats, divide
 from leeward.core.scheduling.filters import is_enabled
 from leeward.core.scheduling.model import Filter
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
-from leeward.core.toleration import untolerated_taint
 from tests.placements import TAINT, binding_spec, cluster, fleets, names, placed, schedule_on, specs, task
 
 

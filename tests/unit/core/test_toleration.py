@@ -2,8 +2,8 @@
 
 import pytest
 
-from leeward.api.core import Taint, Toleration
-from leeward.core.toleration import tolerates, untolerated_taint
+from kubeapi.core import Taint, Toleration
+from kubeapi.toleration import tolerates, untolerated_taint
 
 TAINT = Taint("key", "NoExecute", "value")
 

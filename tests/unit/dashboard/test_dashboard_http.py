@@ -13,19 +13,20 @@ import msgspec
 import pytest
 from aiohttp import ClientResponse, ClientSession, CookieJar, TCPConnector
 
+from kubeapi.core import NAMESPACES
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
 from kubeapi.status import Status
+from kubeclient import AlreadyExists, ApiError, Client, Forbidden, NotFound, Unreachable
+from kubeclient.connection import transport_of
+from kubeclient.kubeconfig import load
 from kubeserver.testing import RunningServer, running_server
 from leeward.answers.fleet_state import FleetState
-from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.local.ports import pick_port
-from leeward.client import AlreadyExists, ApiError, Client, Forbidden, NotFound, Unreachable
-from leeward.client.connection import transport_of
-from leeward.client.kubeconfig import load
 from leeward.dashboard import context, signing_in, streaming
 from leeward.dashboard.context import SESSION_HEADER, DashboardConfig
 from leeward.dashboard.page_files import PageFile, read_page

@@ -1,7 +1,7 @@
 """The report of an outage names no application that its reader may not see."""
 
+from kubeapi.meta import ObjectMeta
 from leeward.answers.outage_report import report
-from leeward.api.meta import ObjectMeta
 from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutageSpec, OutageStatus
 from leeward.dashboard.rights import WHOLE_SIGHT, FleetSight
 from leeward.dashboard.views.outage_rows import told_outage

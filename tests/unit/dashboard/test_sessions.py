@@ -3,7 +3,7 @@ import asyncio
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
-from leeward.client import Client
+from kubeclient import Client
 from leeward.dashboard.sessions import (
     IDLE_SECONDS,
     LONGEST_SECONDS,

@@ -13,18 +13,19 @@ import grpc
 import grpc.aio
 import pytest
 
+from controller_runtime.resting import FIRST_REST_SECONDS
 from kubeapi.errors import Unreachable
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.protobuf_wire import integer_field
 from kubeapi.resource import Resource
+from kubeclient import Client
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium
 from leeward.api.work import BindingResource, Component, ReplicaRequirements
-from leeward.client import Client
 from leeward.core.scheduling.estimates import Answers, Question
 from leeward.core.scheduling.model import MAX_REPLICAS
 from leeward.estimator import grpc_port
@@ -36,7 +37,6 @@ from leeward.estimator.serving import EstimatorServer, ServerCertificates
 from leeward.runtime.cluster_estimators import ClusterEstimator, ClusterEstimators
 from leeward.runtime.controller_context import Member
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.resting import FIRST_REST_SECONDS
 from tests.certificates import Authority
 from tests.kubeserver.echo import SkippingLoop, skip
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kubeapi.codec import from_wire
+from kubeapi.core import NodeSelector, Toleration
 from kubeapi.protobuf_wire import bytes_field, fields, integer_field, message_of
-from leeward.api.core import NodeSelector, Toleration
 from leeward.api.work import BindingResource, Component, ComponentReplicaRequirements, NodeClaim, ReplicaRequirements
 from leeward.core.scheduling.estimates import Question
 from leeward.estimator.messages import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import from_wire
-from leeward.api.core import Node
+from kubeapi.core import Node
 from leeward.api.work import Component, ComponentReplicaRequirements
 from leeward.core.scheduling.model import MAX_REPLICAS
 from leeward.estimator.node_room import MAX_SETS, NodeRoom, pod_sizes

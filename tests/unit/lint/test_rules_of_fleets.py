@@ -9,13 +9,13 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from kubeapi.meta import ObjectMeta
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import FleetState, TemplateMetadata
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.what_if import FOUND_WANTING, fates_of
 from leeward.api.cluster import Cluster, ResourceSummary
-from leeward.api.core import Taint
 from leeward.api.policy import (
     Placement,
     PropagationPolicy,

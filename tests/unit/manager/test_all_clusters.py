@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from kubeapi.codec import decode_manifest
+from kubeapi.core import Secret
 from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client, Request, Unreachable
+from kubeclient.forwarding import Forwarded
 from kubeserver.handler import StreamResponse, User
 from kubeserver.handlers.connecting import PROXY
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client, Request, Unreachable
-from leeward.client.forwarding import Forwarded
 from leeward.manager.cluster_proxy import ClusterProxy
 from tests.kubeserver.api_world import CONFIG_MAPS, TABLE, Answer, ApiWorld, api_world, config_map
 

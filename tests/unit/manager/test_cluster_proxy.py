@@ -5,16 +5,16 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubeapi.core import Secret
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client, Request, Unreachable
+from kubeclient.forwarding import Forwarded
 from kubeserver.handler import StreamResponse, User
 from kubeserver.handlers.connecting import PROXY
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client, Request, Unreachable
-from leeward.client.forwarding import Forwarded
 from leeward.manager.cluster_proxy import ClusterProxy
 from tests.kubeserver.api_world import Answer, ApiWorld, api_world
 

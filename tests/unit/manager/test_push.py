@@ -7,27 +7,27 @@ from typing import Any, Literal
 
 from prometheus_client import CollectorRegistry
 
+from controller_runtime.events import EventRecorder
+from kubeapi.core import NAMESPACES, SECRETS, Namespace, Secret
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
+from kubeclient import Client
 from kubeserver.handlers.server import ApiServer
 from kubeserver.inprocess import ADMIN, InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium
 from leeward.api.cluster import Cluster, ClusterSpec, LocalSecretReference
-from leeward.api.core import Namespace, Secret
 from leeward.api.names import CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
+from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import PushClusters
 from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import ControlPlane, Server
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from leeward.sim.network import LinkedTransport, Place
 

@@ -4,12 +4,12 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 
+from kubeapi.core import NAMESPACES, SECRETS, Secret
 from kubeapi.status import Status
+from kubeclient import Client, NotServed, Request, WorldError
 from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
 from leeward.api.names import CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
-from leeward.client import Client, NotServed, Request, WorldError
+from leeward.api.resource import CLUSTERS
 from leeward.manager.choice import Choice
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import LOOK_AGAIN, PushClusters

@@ -11,18 +11,18 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client
+from kubecluster import Workloads, WorkloadSettings
+from kubecluster.kinds import PODS
+from kubecluster.resource_quota import ResourceQuotaAdmission
+from kubecluster.rules.pods import is_ready
+from kubecluster.simulated_webhooks import SimulatedWebhooks
 from kubeserver.admission.service_accounts import ServiceAccountAdmission
 from kubeserver.handlers.server import ApiServer
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium
-from leeward.client import Client
-from leeward.members import Workloads, WorkloadSettings
-from leeward.members.kinds import PODS
-from leeward.members.resource_quota import ResourceQuotaAdmission
-from leeward.members.rules.pods import is_ready
-from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.controller_context import Server
 from leeward.runtime.metrics import Metrics
 
@@ -82,7 +82,7 @@ async def running(
         api_server = await start_apiserver(store, clock, randomness, supervisor, admission, passed_over=passed_over)
         client = Client(InProcessTransport(api_server))
         server = Server.of(client, randomness, supervisor)
-        workloads = Workloads(server, clock, randomness, Metrics(), supervisor, settings or WorkloadSettings())
+        workloads = Workloads(server.client, clock, randomness, Metrics(), supervisor, settings or WorkloadSettings())
         workloads.serve(api_server)
         await workloads.start()
         await asyncio.sleep(1)

@@ -10,10 +10,10 @@ import pytest
 from kubeapi.codec import decode_manifest
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response
+from kubecluster.kinds import CONFIG_MAPS, DEPLOYMENTS, PODS
+from kubecluster.rules.usage import CPU_ANNOTATION
 from kubeserver.handler import StreamResponse
 from kubeserver.inprocess import ADMIN
-from leeward.members.kinds import CONFIG_MAPS, DEPLOYMENTS, PODS
-from leeward.members.rules.usage import CPU_ANNOTATION
 from tests.unit.members.simulated_cluster import Cluster, pod_template, tell, workload
 
 V5 = {"upgrade": "websocket", "sec-websocket-protocol": "v5.channel.k8s.io,v4.channel.k8s.io"}

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import from_wire
+from kubeapi.core import Node
 from kubeapi.meta import Manifest, parse_time
-from leeward.api.core import Node
-from leeward.members.kubelet import choose_address
-from leeward.members.rules.fitting import Unschedulable, choose_node, requests_of
-from leeward.members.rules.node import MAX_NODES, host_address, render_node, restored_status
+from kubecluster.kubelet import choose_address
+from kubecluster.rules.fitting import Unschedulable, choose_node, requests_of
+from kubecluster.rules.node import MAX_NODES, host_address, render_node, restored_status
 
 NOW = parse_time("2026-01-01T10:00:00Z")
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.members.rules.conditions import put_condition
-from leeward.members.rules.kubelet import (
+from kubecluster.rules.conditions import put_condition
+from kubecluster.rules.kubelet import (
     Stage,
     blocked_status,
     obstacles_of,
@@ -16,9 +16,9 @@ from leeward.members.rules.kubelet import (
     starting_status,
     succeeded_status,
 )
-from leeward.members.rules.owners import controller_uid, owner_reference
-from leeward.members.rules.pods import deletion_rank, is_available, next_available_at
-from leeward.members.rules.templates import render_pod, template_hash, template_of
+from kubecluster.rules.owners import controller_uid, owner_reference
+from kubecluster.rules.pods import deletion_rank, is_available, next_available_at
+from kubecluster.rules.templates import render_pod, template_hash, template_of
 from tests.unit.members.manifests import owner, pod
 
 NOW = datetime(2026, 1, 1, 10, 0, 30, tzinfo=UTC)

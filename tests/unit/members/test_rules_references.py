@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.members.rules.references import Lookup, MountFault, Source, environment_faults, mount_fault, sources_of
+from kubecluster.rules.references import Lookup, MountFault, Source, environment_faults, mount_fault, sources_of
 from tests.unit.members.manifests import pod
 
 

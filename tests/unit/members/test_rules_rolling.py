@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from leeward.members.rules.rolling import (
+from kubecluster.rules.rolling import (
     IntOrPercent,
     Size,
     decide_paused,

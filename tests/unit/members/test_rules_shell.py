@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.members.rules.container import Inside, look_inside
-from leeward.members.rules.shell import Ended, Shell
+from kubecluster.rules.container import Inside, look_inside
+from kubecluster.rules.shell import Ended, Shell
 from tests.unit.members.manifests import pod
 from tests.unit.members.test_rules_references import finding
 

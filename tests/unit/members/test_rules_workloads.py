@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.members.rules import daemon_set, job, replica_set, stateful_set
-from leeward.members.rules.deployment import (
+from kubecluster.rules import daemon_set, job, replica_set, stateful_set
+from kubecluster.rules.deployment import (
     HASH_LABEL,
     REVISION_ANNOTATION,
     Revisions,
@@ -17,9 +17,9 @@ from leeward.members.rules.deployment import (
     render_replica_set,
     replica_set_patch,
 )
-from leeward.members.rules.deployment_status import deployment_status, progress_deadline
-from leeward.members.rules.stateful_set import update_revision
-from leeward.members.rules.templates import REVISION_LABEL, template_hash, template_of
+from kubecluster.rules.deployment_status import deployment_status, progress_deadline
+from kubecluster.rules.stateful_set import update_revision
+from kubecluster.rules.templates import REVISION_LABEL, template_hash, template_of
 from tests.unit.members.manifests import owner, pod
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

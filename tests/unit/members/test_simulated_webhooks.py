@@ -6,8 +6,8 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.client import ApiError
-from leeward.members.kinds import CONFIG_MAPS, DEPLOYMENTS, SERVICES
+from kubeclient import ApiError
+from kubecluster.kinds import CONFIG_MAPS, DEPLOYMENTS, SERVICES
 from tests.unit.members.simulated_cluster import Cluster, tell, workload
 
 CONFIGURATIONS = Resource.of_manifests(

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from kubeapi.transport import Request
-from leeward.members.spdy import (
+from kubecluster.spdy import (
     DICTIONARY,
     MAX_FRAME_BYTES,
     Opened,

@@ -9,10 +9,10 @@ import pytest
 from kubeapi.codec import decode_manifest
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response
+from kubecluster.spdy import data_frame
+from kubecluster.spdy_channels import MOST_STREAMS, OPENING_SECONDS
 from kubeserver.handler import StreamResponse
 from kubeserver.inprocess import ADMIN
-from leeward.members.spdy import data_frame
-from leeward.members.spdy_channels import MOST_STREAMS, OPENING_SECONDS
 from tests.unit.members.simulated_cluster import Cluster, tell
 from tests.unit.members.test_kubelet_api import path_of, started
 from tests.unit.members.test_spdy import Client, control

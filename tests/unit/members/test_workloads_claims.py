@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from kubeapi.meta import Manifest
-from leeward.members.kinds import CLAIMS, DAEMON_SETS, DEPLOYMENTS, PODS, STATEFUL_SETS, STORAGE_CLASSES, VOLUMES
+from kubecluster.kinds import CLAIMS, DAEMON_SETS, DEPLOYMENTS, PODS, STATEFUL_SETS, STORAGE_CLASSES, VOLUMES
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell, workload
 from tests.unit.members.test_workloads_references import told
 

@@ -10,10 +10,10 @@ import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubecluster.kinds import CRON_JOBS, JOBS
+from kubecluster.rules.cron_job import decide_cron
+from kubecluster.rules.cron_schedule import last_due, next_due
 from kubeserver.store.memory import MemoryMedium
-from leeward.members.kinds import CRON_JOBS, JOBS
-from leeward.members.rules.cron_job import decide_cron
-from leeward.members.rules.cron_schedule import last_due, next_due
 from tests.unit.members.simulated_cluster import Cluster, pod_template, running, tell
 from tests.unit.members.test_workloads_references import told
 

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from leeward.members import WorkloadSettings
-from leeward.members.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
+from kubecluster import WorkloadSettings
+from kubecluster.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell, workload
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from kubeapi.codec import decode_manifest, encode
 from kubeapi.meta import Manifest
-from leeward.client.patience import IMPATIENT
-from leeward.members.kinds import BUDGETS, DAEMON_SETS, DEPLOYMENTS, PODS
+from kubeclient.patience import IMPATIENT
+from kubecluster.kinds import BUDGETS, DAEMON_SETS, DEPLOYMENTS, PODS
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell, workload
 
 APP = {"matchLabels": {"app": "web"}}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.members.kinds import JOBS, PODS
+from kubecluster.kinds import JOBS, PODS
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell
 
 STARTUP_SECONDS = 2

@@ -6,17 +6,9 @@ from collections.abc import Mapping
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
+from kubecluster import WorkloadSettings
+from kubecluster.kinds import DAEMON_SETS, DEPLOYMENTS, JOBS, NODES, PODS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from kubeserver.store.memory import MemoryMedium
-from leeward.members import WorkloadSettings
-from leeward.members.kinds import (
-    DAEMON_SETS,
-    DEPLOYMENTS,
-    JOBS,
-    NODES,
-    PODS,
-    REPLICATION_CONTROLLERS,
-    STATEFUL_SETS,
-)
 from tests.unit.members.simulated_cluster import Cluster, pod_template, running, tell, workload
 
 KINDS = (NODES, DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, JOBS, PODS)

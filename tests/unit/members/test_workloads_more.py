@@ -6,17 +6,10 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.members import WorkloadSettings
-from leeward.members.kinds import (
-    AUTOSCALERS,
-    DEPLOYMENTS,
-    INGRESSES,
-    PODS,
-    REPLICATION_CONTROLLERS,
-    SERVICES,
-)
-from leeward.members.rules.load_balancer import load_balancer_range
-from leeward.members.rules.usage import CPU_ANNOTATION, MEMORY_ANNOTATION
+from kubecluster import WorkloadSettings
+from kubecluster.kinds import AUTOSCALERS, DEPLOYMENTS, INGRESSES, PODS, REPLICATION_CONTROLLERS, SERVICES
+from kubecluster.rules.load_balancer import load_balancer_range
+from kubecluster.rules.usage import CPU_ANNOTATION, MEMORY_ANNOTATION
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell, workload
 from tests.unit.members.test_workloads_references import told
 

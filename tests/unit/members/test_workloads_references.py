@@ -7,8 +7,7 @@ from typing import Any
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from kubeserver.store.memory import MemoryMedium
-from leeward.members.kinds import (
+from kubecluster.kinds import (
     CONFIG_MAPS,
     CORE_NAMESPACES,
     DEPLOYMENTS,
@@ -18,6 +17,7 @@ from leeward.members.kinds import (
     SERVICE_ACCOUNTS,
     STATEFUL_SETS,
 )
+from kubeserver.store.memory import MemoryMedium
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, running, tell, workload
 
 EVENTS = Resource.of_manifests("v1", "events", "Event", namespaced=True)

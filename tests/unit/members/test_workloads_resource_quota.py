@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.client import Forbidden
-from leeward.members.kinds import CONFIG_MAPS, DEPLOYMENTS, PODS, RESOURCE_QUOTAS
+from kubeclient import Forbidden
+from kubecluster.kinds import CONFIG_MAPS, DEPLOYMENTS, PODS, RESOURCE_QUOTAS
 from tests.unit.members.simulated_cluster import Cluster, pod_template, tell, workload
 
 

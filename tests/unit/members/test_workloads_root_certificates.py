@@ -3,8 +3,8 @@
 import asyncio
 
 from kubeapi.meta import Manifest
-from leeward.members import WorkloadSettings
-from leeward.members.kinds import CONFIG_MAPS, CORE_NAMESPACES, PODS
+from kubecluster import WorkloadSettings
+from kubecluster.kinds import CONFIG_MAPS, CORE_NAMESPACES, PODS
 from tests.unit.members.simulated_cluster import Cluster, condition, tell
 
 NAME = "kube-root-ca.crt"

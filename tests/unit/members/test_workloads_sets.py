@@ -2,8 +2,8 @@
 
 import asyncio
 
-from leeward.members import WorkloadSettings
-from leeward.members.kinds import DAEMON_SETS, NODES, PODS, STATEFUL_SETS
+from kubecluster import WorkloadSettings
+from kubecluster.kinds import DAEMON_SETS, NODES, PODS, STATEFUL_SETS
 from tests.unit.members.simulated_cluster import Cluster, pod_template, tell, workload
 
 

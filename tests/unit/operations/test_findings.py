@@ -10,8 +10,8 @@ import pytest
 
 import leeward.core
 from kubeapi.codec import from_wire
+from kubeapi.core import Lease
 from leeward.api.cluster import Cluster
-from leeward.api.core import Lease
 from leeward.api.meta import Condition
 from leeward.api.names import NOT_SEEN_SINCE, lease_of_agent
 from leeward.api.work import ResourceBinding

@@ -10,9 +10,9 @@ from kubeapi.errors import error_of
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.resource import Resource
+from kubeclient import Client, Forbidden, Request, Response, Transport, Unreachable
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client, Forbidden, Request, Response, Transport, Unreachable
 from leeward.operations import OperationFailed
 from leeward.operations.findings import Finding, Severity
 from leeward.operations.identities import find_nameless

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT
 from leeward.core.eviction.due_evictions import Eviction, drain_budget
 from leeward.core.eviction.held_reasons import Deferral

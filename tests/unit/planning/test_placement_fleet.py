@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.work import ReplicaRequirements, ResourceBinding, ResourceBindingStatus, WorkloadAffinityGroups
 from leeward.core.scheduling import schedule
 from leeward.core.scheduling.estimates import Question

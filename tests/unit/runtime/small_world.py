@@ -9,20 +9,19 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from controller_runtime.informer import Informer
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client, Request, Response, Transport, Unreachable
 from kubeserver.inprocess import ADMIN, InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium
-from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import AlreadyExists, Client, Request, Response, Transport, Unreachable
-from leeward.runtime.informer import Informer
 from leeward.sim.network import Link, LinkedTransport, Place
 
 CLOCK = VirtualClock()

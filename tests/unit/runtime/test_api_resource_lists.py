@@ -5,7 +5,7 @@ from typing import NoReturn
 import pytest
 
 from kubeapi import codec
-from leeward.client import Client, Request, Response, Undecodable
+from kubeclient import Client, Request, Response, Undecodable
 from leeward.runtime.api_resource_lists import OfferedResource, read_root
 from leeward.runtime.discovery import Discovery
 from tests.unit.runtime.small_world import SmallWorld, tell

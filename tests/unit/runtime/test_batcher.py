@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from controller_runtime.batcher import Batcher
 from kubeapi.loop.virtual import run_virtual
-from leeward.runtime.batcher import Batcher
 
 
 def test_those_who_ask_together_are_answered_in_one_stroke() -> None:

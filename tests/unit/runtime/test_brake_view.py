@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import structs
 
-from leeward.api.core import Taint
+from kubeapi.core import CONFIG_MAPS, NAMESPACES, Taint
 from leeward.api.meta import Condition
 from leeward.api.names import BRAKE_NAME, FAILING_CONDITION, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES
+from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.brake import Brake, BrakeSettings, holds, signs_of
 from leeward.runtime.brake import BrakeView
 from tests.builders import NOW, cluster

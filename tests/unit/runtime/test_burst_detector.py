@@ -1,6 +1,6 @@
 """A burst is many at once, not the same few again and again, nor many one after the other."""
 
-from leeward.runtime.burst_detector import BurstDetector
+from controller_runtime.burst_detector import BurstDetector
 
 
 def test_so_many_within_so_long_are_a_burst() -> None:

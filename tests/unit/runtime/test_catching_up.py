@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
+from controller_runtime.informer import Informer
+from controller_runtime.informers import QUIET_SECONDS, Informers
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from kubeapi.loop.randomness import Randomness
-from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Client, Request, Response, Transport
-from leeward.client.bounds import OPEN_TIMEOUT_SECONDS
-from leeward.runtime.informer import Informer
-from leeward.runtime.informers import QUIET_SECONDS, Informers
+from kubeclient import Client, Request, Response, Transport
+from kubeclient.bounds import OPEN_TIMEOUT_SECONDS
 from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 
 

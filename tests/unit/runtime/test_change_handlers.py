@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from leeward.runtime.change_handlers import ChangeHandler, ChangeHandlers
-from leeward.runtime.identity import Key
+from controller_runtime.change_handlers import ChangeHandler, ChangeHandlers
+from controller_runtime.identity import Key
 
 A_B, A_C, B_B = Key("a", "b"), Key("a", "c"), Key("b", "b")
 

@@ -7,17 +7,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from controller_runtime.controller import Controller
+from controller_runtime.queue import LAST_RETRY_SECONDS
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.turns import BUDGET_SECONDS, Turns
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.status import Status, StatusDetails
-from leeward.client import Conflict, TooManyRequests, Unreachable
-from leeward.client.caller import HEADER, with_caller
-from leeward.runtime.controller import Controller
+from kubeclient import Conflict, TooManyRequests, Unreachable
+from kubeclient.caller import HEADER, with_caller
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.queue import LAST_RETRY_SECONDS
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 
 CLOCK = VirtualClock()

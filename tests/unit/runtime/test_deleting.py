@@ -2,10 +2,10 @@
 
 import pytest
 
+from controller_runtime.deleting import ATTEMPTS, delete_seen
 from kubeapi.status import Status
+from kubeclient import Conflict, NotServed, Request
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.client import Conflict, NotServed, Request
-from leeward.runtime.deleting import ATTEMPTS, delete_seen
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
 
 PATH = f"/apis/work.karmada.io/v1alpha1/namespaces/{SPACE}/works/web"

@@ -1,7 +1,7 @@
 """Bindings by the objects that they need."""
 
+from controller_runtime.identity import Key
 from leeward.runtime.dependants import DependantIndex
-from leeward.runtime.identity import Key
 from leeward.runtime.templates import TemplateKey
 
 WEB, API = Key("default", "web"), Key("default", "api")

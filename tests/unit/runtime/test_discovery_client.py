@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
-from leeward.client import ApiError, Client, Request, Response, Undecodable, Unreachable, WorldError
+from kubeclient import ApiError, Client, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.runtime.discovery import Discovery, UnknownKind
 from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, response, tell
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from controller_runtime.event_lane import BURST, CHANGE_SECONDS, COUNT_SECONDS
+from controller_runtime.events import BURST_SECONDS, BURST_SIZE, HELD_SECONDS, LANES, NORMAL, EventRecorder, Note, Rank
+from kubeapi.core import EVENTS, NAMESPACES, ObjectReference
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
-from leeward.api.core import ObjectReference
-from leeward.api.resource import EVENTS, NAMESPACES
-from leeward.client import Client
-from leeward.runtime.event_lane import BURST, CHANGE_SECONDS, COUNT_SECONDS
-from leeward.runtime.events import BURST_SECONDS, BURST_SIZE, HELD_SECONDS, LANES, NORMAL, EventRecorder, Note, Rank
+from kubeclient import Client
 from tests.unit.runtime.small_world import CLOCK, ScriptedTransport, SmallWorld, config_map, response, tell
 
 
@@ -138,7 +137,7 @@ def test_what_cannot_be_written_is_lost_and_the_rest_goes_on(caplog: pytest.LogC
 def test_what_does_not_fit_into_the_buffer_is_dropped_and_the_recorder_never_waits(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leeward.runtime.events.BUFFER", 5)
+    monkeypatch.setattr("controller_runtime.events.BUFFER", 5)
 
     async def story(world: SmallWorld) -> None:
         recorder = start(world)
@@ -292,7 +291,7 @@ def test_of_five_thousand_moves_none_is_dropped_and_they_go_before_the_rest(capl
 def test_where_there_is_no_room_the_least_is_dropped(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leeward.runtime.events.BUFFER", 3)
+    monkeypatch.setattr("controller_runtime.events.BUFFER", 3)
 
     async def story(world: SmallWorld) -> None:
         recorder = start(world)

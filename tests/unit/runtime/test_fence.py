@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from controller_runtime.leader import FencedTransport, Leadership, NotLeading
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
-from leeward.client import Request, Response
-from leeward.runtime.leader import FencedTransport, Leadership, NotLeading
+from kubeclient import Request, Response
 from tests.transports import Sent
 
 

@@ -9,7 +9,7 @@ import pytest
 from kubeapi.errors import LocalFailure
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
-from leeward.client import Client, Request, Response, Unreachable
+from kubeclient import Client, Request, Response, Unreachable
 from leeward.core.hub_generation import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANNOTATION
 from leeward.runtime.hub_fence import PATH, HubFence
 from leeward.runtime.member_identity import LOOK_SECONDS, AnotherCluster, IdentifiedTransport, anyone

@@ -3,10 +3,9 @@
 import asyncio
 import random
 
-from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS
-from leeward.runtime.index import Index, IndexOfMany
-from leeward.runtime.informer import Informer
+from controller_runtime.index import Index, IndexOfMany
+from controller_runtime.informer import Informer
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from tests.unit.runtime.small_world import SmallWorld, tell
 
 CHANGES, OBJECTS, VALUES = 200, 12, "abcde"

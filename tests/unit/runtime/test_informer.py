@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
+from controller_runtime.cache_budget import CacheBudget
+from controller_runtime.follower import LAST_RETRY_SECONDS
+from controller_runtime.index import Index
+from controller_runtime.informer import Informer
+from controller_runtime.informers import Informers
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.status import Status
-from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS, WORKS
-from leeward.client import Client, Expired, Response, Unreachable
-from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.follower import LAST_RETRY_SECONDS
-from leeward.runtime.index import Index
-from leeward.runtime.informer import Informer
-from leeward.runtime.informers import Informers
+from kubeclient import Client, Expired, Response, Unreachable
+from leeward.api.resource import WORKS
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 from tests.unit.runtime.small_world import (
     CLOCK,
@@ -63,7 +63,7 @@ def follow(transport: ScriptedTransport, seconds: float = 60) -> Informer[Config
 
 
 def test_it_lists_in_pages_and_then_follows_every_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leeward.runtime.follower.PAGE_SIZE", 2)
+    monkeypatch.setattr("controller_runtime.follower.PAGE_SIZE", 2)
 
     async def story(world: SmallWorld) -> None:
         for name in "abcde":

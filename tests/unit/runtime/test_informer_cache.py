@@ -2,17 +2,19 @@
 
 from typing import Any, TypeVar
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.informer_cache import InformerCache, without_owned_fields
+from controller_runtime.packing import CachedObject, Packing, RecentObjects
+from kubeapi.core import ConfigMap
 from kubeapi.meta import Manifest, ObjectMeta
-from leeward.api.core import ConfigMap
 from leeward.api.work import Work, WorkloadTemplate, WorkSpec
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.informer_cache import InformerCache, without_owned_fields
-from leeward.runtime.packing import CachedObject, Packing, RecentObjects
+from leeward.runtime.work_packing import PACKING
 
 T = TypeVar("T")
 
 RECENT = 20
 MANY = 3 * RECENT
+PACKINGS = {Work: PACKING}
 
 
 def manifest(number: int) -> Manifest:
@@ -27,7 +29,7 @@ def work(number: int) -> Work:
 
 
 def filled(object_type: type[T], objects: list[T], recent: RecentObjects | None = None) -> InformerCache[T]:
-    cache = InformerCache(object_type, recent or RecentObjects(RECENT))
+    cache = InformerCache(object_type, recent or RecentObjects(RECENT, PACKINGS))
     for obj in objects:
         cache.put(key_of(obj), obj)
     return cache
@@ -67,7 +69,7 @@ def test_an_outline_is_a_work_without_what_is_packed_unless_that_is_needed() -> 
 
 
 def test_what_is_not_packed_is_counted_over_all_kinds_and_servers() -> None:
-    recent = RecentObjects(RECENT)
+    recent = RecentObjects(RECENT, PACKINGS)
     caches = [filled(dict, [manifest(number) for number in range(RECENT)], recent) for _ in range(3)]
     works = filled(Work, [work(number) for number in range(RECENT // 2)], recent)
     assert [packed(cache) for cache in (*caches, works)] == [RECENT, RECENT, RECENT // 2, 0]
@@ -141,7 +143,7 @@ def test_an_object_that_is_nested_too_deeply_to_be_packed_costs_no_other_one() -
         raise RecursionError
 
     deep = CachedObject(manifest(1), Packing(encode, lambda _: None, lambda body, _: {}))
-    recent = RecentObjects(1)
+    recent = RecentObjects(1, PACKINGS)
     for entry in (deep, CachedObject(manifest(2), None)):
         recent.touch(entry)
     assert deep.read() == manifest(1)

@@ -6,11 +6,12 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
+from controller_runtime.leader import READING, LeaderElector
+from kubeapi.core import NAMESPACES
 from kubeapi.loop.randomness import Randomness
+from kubeclient import Client, Request, Response, Transport, Unreachable
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import NAMESPACES
-from leeward.client import Client, Request, Response, Transport, Unreachable
-from leeward.runtime.leader import READING, LeaderElector, LeaderSettings
+from leeward.runtime.sharding import LeaderSettings
 from tests.unit.runtime.small_world import CLOCK, SmallWorld
 from tests.unit.runtime.small_world import tell as tell_of_world
 

@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 
+from controller_runtime.leader import READING, FencedTransport, LeaderElector, Leadership, NotLeading
+from kubeapi.core import LEASES, NAMESPACES, Lease
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
-from leeward.api.core import Lease
+from kubeclient import Client, Request, Response, Transport, Unreachable
 from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, SHARDS_ANNOTATION, SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES, NAMESPACES
-from leeward.client import Client, Request, Response, Transport, Unreachable
-from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, Leadership, NotLeading
-from leeward.runtime.sharding import Sharding
+from leeward.runtime.sharding import LeaderSettings, Sharding
 from tests.unit.runtime.small_world import CLOCK, ScriptedTransport, SmallWorld
 from tests.unit.runtime.small_world import tell as tell_of_world
 
@@ -428,7 +427,7 @@ def test_who_waits_names_the_holder_once_and_trouble_once(caplog: pytest.LogCapt
         office.way.is_cut, office.way.answer_seconds = False, 100.0
         await asyncio.sleep(RENEW + 2 * RETRY)
 
-    with caplog.at_level(logging.INFO, "leeward.runtime.leader"):
+    with caplog.at_level(logging.INFO, "controller_runtime.leader"):
         tell(story)
     assert [record.getMessage() for record in caplog.records] == [
         "me waits: leader is held by a",

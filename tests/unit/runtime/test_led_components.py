@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from controller_runtime.leader import Leadership, NotLeading
+from controller_runtime.led_components import SETTLING_SECONDS, Led, LedComponents, fenced
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
-from leeward.client import Request
-from leeward.runtime.leader import Leadership, NotLeading
-from leeward.runtime.led_components import SETTLING_SECONDS, Led, LedComponents, fenced
+from kubeclient import Request
 from tests.transports import Sent
 
 MANAGER, SCHEDULER = "manager", "scheduler"

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
-from leeward.client import Request, Response, Unreachable
+from kubeclient import Request, Response, Unreachable
 from leeward.runtime.member_identity import ASK_AGAIN_SECONDS, PATH, AnotherCluster, IdentifiedTransport
 from tests.unit.runtime.small_world import ScriptedTransport
 

@@ -8,8 +8,9 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+from kubeapi.core import NAMESPACES
 from leeward.api.names import execution_space
-from leeward.api.resource import NAMESPACES, WORKS
+from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.core.execution.settled import is_carried_out
 from leeward.runtime.controller_context import Member

@@ -4,12 +4,12 @@ import asyncio
 import re
 from pathlib import Path
 
+from controller_runtime.leader import Leadership
 from kubeapi.connections import Incoming, connections_of_process
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
 from leeward.api.names import MANAGER_LEASE
 from leeward.api.outage import OutageStatus
-from leeward.runtime.leader import Leadership
 from leeward.runtime.metrics import EVICTION_QUEUE, Metrics
 
 PAGE = Path(__file__).parents[3] / "docs" / "observability.md"

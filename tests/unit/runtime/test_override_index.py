@@ -4,12 +4,12 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy, OverrideSpec
 from leeward.api.policy import ResourceSelector
 from leeward.core.overrides.applicable import selects
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
-from leeward.runtime.identity import Key, key_of
 from leeward.runtime.override_index import OverrideIndex
 from leeward.runtime.policy_index import PAUSE_AFTER
 from tests.override_policies import applicable_policies, override_precision

@@ -1,7 +1,7 @@
 """Objects that a policy selected before it changed are found again, however often it changes."""
 
+from controller_runtime.identity import Key
 from leeward.core.propagation.selecting import Scope, SelectedIn
-from leeward.runtime.identity import Key
 from leeward.runtime.policy_changes import MOST_EARLIER, EarlierSelections, PolicyKey
 
 WEB, OTHER = PolicyKey(False, Key("default", "web")), PolicyKey(True, Key("", "web"))

@@ -5,12 +5,12 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from controller_runtime.identity import Key
 from kubeapi.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy, PropagationSpec, ResourceSelector
 from leeward.core.propagation.matching import keep_or_find_policy, selector_priority
 from leeward.core.propagation.selecting import precision_in, select
-from leeward.runtime.identity import Key
 from leeward.runtime.policy_index import PAUSE_AFTER, PolicyIndex, PolicyIndexes
 from tests.unit.runtime.searches import ended
 

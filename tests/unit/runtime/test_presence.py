@@ -2,10 +2,10 @@
 
 import pytest
 
+from controller_runtime.presence import is_there
+from kubeapi.core import CONFIG_MAPS
 from kubeapi.loop.virtual import run_virtual
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Client, NotServed, Response, Unreachable
-from leeward.runtime.presence import is_there
+from kubeclient import Client, NotServed, Response, Unreachable
 from tests.unit.runtime.small_world import ScriptedTransport, response
 
 GONE = {"reason": "NotFound", "details": {"name": "a", "kind": "configmaps"}}

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from itertools import pairwise
 
+from controller_runtime.queue import LAST_RETRY_SECONDS, LATE_RANK, WorkQueue
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
-from leeward.runtime.queue import LAST_RETRY_SECONDS, LATE_RANK, WorkQueue
 
 CLOCK = VirtualClock()
 

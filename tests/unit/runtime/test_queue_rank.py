@@ -1,9 +1,9 @@
 """The most urgent key comes out first."""
 
+from controller_runtime.queue import WorkQueue
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
-from leeward.runtime.queue import WorkQueue
 
 RANKS = {"low": -1, "high": -9, "also low": -1}
 

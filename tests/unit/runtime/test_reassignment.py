@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from kubeapi.status import Status
+from kubeclient import Conflict, NotServed
 from leeward.api.names import REASSIGNED_ANNOTATION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import Conflict, NotServed
 from leeward.runtime.reassignment import keep_objects, mark_removal
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play
 

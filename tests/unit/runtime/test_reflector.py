@@ -5,18 +5,17 @@ from typing import Any
 
 import pytest
 
+from controller_runtime.cache_budget import CacheBudget
+from controller_runtime.follower import LAST_RETRY_SECONDS
+from controller_runtime.informers import Informers
+from controller_runtime.reflector import Reflector
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.status import Status, StatusDetails
-from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Client, Response, TooManyRequests, Unreachable
-from leeward.client.patience import LONGEST_REST_SECONDS
-from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.follower import LAST_RETRY_SECONDS
-from leeward.runtime.informers import Informers
-from leeward.runtime.reflector import Reflector
+from kubeclient import Client, Response, TooManyRequests, Unreachable
+from kubeclient.patience import LONGEST_REST_SECONDS
 from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, config_map, config_maps, frame, response, tell
 
 BYTES = 100
@@ -66,7 +65,7 @@ def follow(transport: ScriptedTransport, seconds: float = 60, budget: CacheBudge
 
 
 def test_it_lists_in_pages_and_then_takes_in_every_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leeward.runtime.follower.PAGE_SIZE", 2)
+    monkeypatch.setattr("controller_runtime.follower.PAGE_SIZE", 2)
 
     async def story(world: SmallWorld) -> None:
         for name in "abcde":

@@ -5,17 +5,17 @@ from functools import partial
 
 import pytest
 
+from controller_runtime.cache_budget import CacheBudget
+from controller_runtime.identity import Key
+from controller_runtime.informer import Informer
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS, WORKS
-from leeward.client import Client, Unreachable
-from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.identity import Key
-from leeward.runtime.informer import Informer
+from kubeclient import Client, Unreachable
+from leeward.api.resource import WORKS
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 from tests.unit.runtime.small_world import ScriptedTransport, config_map, config_maps, frame, response
 from tests.unit.runtime.test_informer import names, remembered, work_of, works_at

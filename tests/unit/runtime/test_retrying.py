@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
+from controller_runtime.retrying import Backoff, Trouble, attempt
 from kubeapi.status import Status, StatusDetails
-from leeward.client import TooManyRequests, Unreachable
+from kubeclient import TooManyRequests, Unreachable
 from leeward.loop.virtual import run_virtual
-from leeward.runtime.retrying import Backoff, Trouble, attempt
 
 
 def test_pauses_grow_to_a_bound_and_begin_anew() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Response
-from leeward.client import Client, Unreachable
+from kubeclient import Client, Unreachable
 from leeward.runtime.server_identity import REFRESH_SECONDS, ServerIdentity
 from tests.unit.runtime.small_world import ScriptedTransport
 

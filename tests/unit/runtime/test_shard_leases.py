@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from controller_runtime.leader import LeaderElector
+from kubeapi.core import LEASES, NAMESPACES
 from kubeapi.loop.randomness import Randomness
 from leeward.api.names import SHARDS_ANNOTATION, SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES, NAMESPACES
-from leeward.runtime.leader import LeaderElector, LeaderSettings
 from leeward.runtime.shard_leases import LeaderWatch, ShardElector
-from leeward.runtime.sharding import Sharding
+from leeward.runtime.sharding import LeaderSettings, Sharding
 from tests.unit.runtime.small_world import CLOCK, SmallWorld
 from tests.unit.runtime.small_world import tell as tell_of_world
 

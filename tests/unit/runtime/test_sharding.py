@@ -2,12 +2,11 @@
 
 import pytest
 
+from kubeapi.core import LEASES, NAMESPACES, Lease, LeaseSpec
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
-from leeward.api.core import Lease, LeaseSpec
+from kubeclient import Client, NotServed, Response, WorldError
 from leeward.api.names import SHARDS_ANNOTATION, SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES, NAMESPACES
-from leeward.client import Client, NotServed, Response, WorldError
 from leeward.runtime.sharding import Sharding
 from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, tell
 

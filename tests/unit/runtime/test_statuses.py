@@ -7,19 +7,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
-from kubeapi.meta import Manifest
-from kubeapi.resource import Resource
-from kubeapi.transport import Request, Response
-from leeward.api.meta import Condition
-from leeward.api.resource import CLUSTERS, WORKS
-from leeward.api.schema import custom_resource_definitions
-from leeward.api.work import Work, WorkStatus
-from leeward.client import Client, Unreachable, WorldError
-from leeward.runtime.informer import Informer
-from leeward.runtime.informers import Informers
-from leeward.runtime.statuses import (
+from controller_runtime.informer import Informer
+from controller_runtime.informers import Informers
+from controller_runtime.statuses import (
     BURST_SECONDS,
     BURST_SIZE,
     NEWS_SECONDS,
@@ -28,6 +18,16 @@ from leeward.runtime.statuses import (
     Statuses,
     StatusWriters,
 )
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from kubeapi.transport import Request, Response
+from kubeclient import Client, Unreachable, WorldError
+from leeward.api.meta import Condition
+from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.schema import custom_resource_definitions
+from leeward.api.work import Work, WorkStatus
 from tests.kubeserver.api_world import ApiWorld, tell
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

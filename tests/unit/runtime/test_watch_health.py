@@ -2,9 +2,9 @@
 
 import asyncio
 
+from controller_runtime.watch_health import WatchHealth
 from kubeapi.loop.virtual import run_virtual
-from leeward.client.http import OPEN_TIMEOUT_SECONDS
-from leeward.runtime.watch_health import WatchHealth
+from kubeclient.bounds import OPEN_TIMEOUT_SECONDS
 
 
 def test_the_first_of_several_failures_is_told_until_a_request_succeeds() -> None:

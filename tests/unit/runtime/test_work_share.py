@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from leeward.runtime.identity import Key
+from controller_runtime.identity import Key
 from leeward.runtime.work_share import WHOLE, Shard, WorkShare
 
 KEYS = [Key("default", f"web-{number}") for number in range(200)]

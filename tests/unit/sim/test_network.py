@@ -7,16 +7,15 @@ from contextlib import aclosing, suppress
 
 import pytest
 
+from kubeapi.core import CONFIG_MAPS, ConfigMap
 from kubeapi.loop.lives import Life
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
+from kubeclient import Request, Response, Unreachable, WatchEvent
+from kubeclient.client import REQUEST_TIMEOUT_SECONDS
 from kubeserver.handler import User
 from kubeserver.inprocess import ADMIN
-from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Request, Response, Unreachable, WatchEvent
-from leeward.client.client import REQUEST_TIMEOUT_SECONDS
 from leeward.sim.network import OPEN_TIMEOUT_SECONDS, LinkedTransport, Place
 from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 

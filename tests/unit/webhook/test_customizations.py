@@ -6,8 +6,8 @@ import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client
 from leeward.webhook.store_rules import SECONDS, judge_customization
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf

@@ -7,10 +7,10 @@ import pytest
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from kubeserver.handlers.initializing import InitializingStorage
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client
 from leeward.webhook.store_rules import PATIENCE, SECONDS, judge_joining
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf

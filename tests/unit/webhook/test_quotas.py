@@ -6,8 +6,8 @@ from typing import Any
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client
 from leeward.webhook.quotas import ADMITTED_SECONDS, QuotaJudge
 from leeward.webhook.store_rules import SECONDS
 from tests.kubeserver.api_world import ApiWorld, api_world

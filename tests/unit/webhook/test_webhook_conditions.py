@@ -14,6 +14,8 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import Client, Request, Response, Transport
+from kubeclient.client import MERGE_PATCH
 from kubeserver.handler import User
 from kubeserver.inprocess import ADMIN
 from leeward.api.names import (
@@ -27,8 +29,6 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.rules.bindings import DEPENDENCIES_ANNOTATION
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client, Request, Response, Transport
-from leeward.client.client import MERGE_PATCH
 from leeward.webhook import Endpoint, Webhook, WebhookSettings
 from leeward.webhook.conditions import CONDITIONS
 from leeward.webhook.configurations import MUTATING, configurations

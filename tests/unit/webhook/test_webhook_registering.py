@@ -10,9 +10,9 @@ import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeclient import Client
 from leeward.api.defaulting import DefaultingSettings
 from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, AGENT_USER_PREFIX, CLUSTER_NAMESPACE
-from leeward.client import Client
 from leeward.webhook.reviews import mutate
 from leeward.webhook.store_rules import SECONDS, judge_registering
 from tests.kubeserver.api_world import api_world

@@ -8,12 +8,12 @@ from datetime import timedelta
 
 import pytest
 
+from kubeapi.core import SECRETS
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
-from leeward.api.resource import SECRETS
-from leeward.client import Client, Request, Response, Transport, Unreachable
+from kubeclient import Client, Request, Response, Transport, Unreachable
 from leeward.webhook import Endpoint, Webhook, WebhookSettings, serving
 from leeward.webhook.certificates import CA
 from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME, VALIDATING

@@ -3,13 +3,8 @@
 from itertools import pairwise
 
 from kubeapi.field import Node, Problems
-from leeward.api.rules.texts import (
-    cluster_name_fault,
-    endpoint_fault,
-    label_value_fault,
-    proxy_fault,
-    qualified_name_fault,
-)
+from kubeapi.urls import endpoint_fault, proxy_fault
+from leeward.api.rules.texts import cluster_name_fault, label_value_fault, qualified_name_fault
 
 
 def cluster_problems(cluster: Node) -> Problems:

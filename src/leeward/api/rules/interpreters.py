@@ -1,8 +1,8 @@
 """Rules of ResourceInterpreterWebhookConfiguration. Karmada: pkg/webhook/configuration."""
 
 from kubeapi.field import Node, Problems
+from kubeapi.urls import endpoint_fault, split_url
 from leeward.api.rules.member_addresses import AddressRules
-from leeward.api.rules.texts import endpoint_fault, split_url
 
 _OPERATIONS = (
     "*",

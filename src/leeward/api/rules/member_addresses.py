@@ -12,8 +12,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import urlsplit
 
 from kubeapi.field import Node, Problems
+from kubeapi.urls import proxy_scheme_fault, split_url
 from leeward.api.names import ALLOW_HTTP_ANNOTATION
-from leeward.api.rules.texts import split_url
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -96,14 +96,6 @@ def plain_http_fault(endpoint: str, allowed: bool) -> str:
         "over http:// everybody on the way can read the credential: use https://, or set the annotation "
         f'{ALLOW_HTTP_ANNOTATION}: "true" on the Cluster'
     )
-
-
-def proxy_scheme_fault(proxy: str) -> str:
-    """The reason why `proxy` cannot be gone through, although Karmada takes it; empty when it can."""
-    url = split_url(proxy)
-    if url is None or url.scheme != "socks5":
-        return ""
-    return "socks5 proxies are not supported: give an HTTP proxy that leads there, as in http://proxy:3128"
 
 
 def address_problems(cluster: Node, old: Node, rules: AddressRules) -> Problems:

@@ -1,10 +1,9 @@
-"""Rules for single texts: what is wrong with a name, label, pointer or URL, as a sentence; empty when nothing is.
+"""Rules for single texts: what is wrong with a name, label or pointer, as a sentence; empty when nothing is.
 
 Source of the rules: apimachinery's `util/validation`, RFC 6901, RFC 3986.
 """
 
 import re
-from urllib.parse import SplitResult, urlsplit
 
 CLUSTER_NAME_LENGTH = 48
 
@@ -43,30 +42,3 @@ def json_pointer_fault(text: str) -> str:
     if text and not text.startswith("/"):
         return f"must be a JSON pointer: empty, or starting with '/', as in /{text}"
     return "" if re.fullmatch(r"([^~]|~[01])*", text) else "'~' in a JSON pointer must be written ~0, and '/' ~1"
-
-
-def endpoint_fault(text: str) -> str:
-    """The address of an API server: scheme and host, with a path at most."""
-    url = split_url(text)
-    if url is None or not url.scheme or not url.hostname:
-        return "must be a URL with scheme and host, as in https://host:6443"
-    if url.username is not None or url.query or url.fragment:
-        return "must have no user, query or fragment, only scheme, host, port and path"
-    return ""
-
-
-def proxy_fault(text: str) -> str:
-    url = split_url(text)
-    if url is None or url.scheme not in ("http", "https", "socks5"):
-        return "must be a URL with the scheme http, https or socks5, as in http://proxy:3128"
-    return ""
-
-
-def split_url(text: str) -> SplitResult | None:
-    """None for what is no URL."""
-    try:
-        url = urlsplit(text)
-        _ = url.port
-    except ValueError:
-        return None
-    return url

@@ -10,13 +10,15 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, Protocol, TypeVar
 
+from controller_runtime.informer import Informer
 from kubeapi.codec import parse_yaml
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, TypedObject
 from kubeapi.resource import Resource
-from leeward.api.meta import TypedObject
+from kubeclient import Client
+from kubeclient.kubeconfig import load, transport_of
 from leeward.api.names import binding_name, cluster_of_execution_space, work_name
 from leeward.api.resource import CLUSTERS, PROPAGATION_POLICIES, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import ResourceBinding, Work
@@ -24,9 +26,6 @@ from leeward.app.demo.scene import APPLICATION, NAMESPACE, Scene
 from leeward.app.demo.story import BACK, CREATED, SETTLED, STOPPED, Sight, Story
 from leeward.app.local import members
 from leeward.app.local.layout import CONTROL_PLANE_CONTEXT, Layout
-from leeward.client import Client
-from leeward.client.kubeconfig import load, transport_of
-from leeward.runtime.informer import Informer
 
 T = TypeVar("T")
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from kubeclient.limits import Limit
 from leeward.answers.resilience import coverage_of
 from leeward.api.rules.member_addresses import Network
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.table import BY_NAME, Component, FlagProblem
-from leeward.client.limits import Limit
 from leeward.estimator.access import EstimatorAccess
 from leeward.manager.choice import BY_DEFAULT, DESCHEDULER, HALVES, MEMBER_SIDE, SCHEDULER, Choice
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.runtime.leader import LeaderSettings
+from leeward.runtime.sharding import LeaderSettings
 
 METRICS_ADDRESS = Address("", 8080)
 HEALTH_ADDRESS = Address("", 10_357)

@@ -10,10 +10,13 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
+from controller_runtime.deleting import delete_seen
+from kubeapi.core import NAMESPACES, SECRETS
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound
 from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, cluster_of_execution_space
-from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
+from leeward.api.resource import CLUSTERS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import (
     CLUSTER_PROXY,
@@ -25,8 +28,6 @@ from leeward.app.install.manifests import (
     rights,
 )
 from leeward.app.local.errors import FleetError
-from leeward.client import Client, NotFound
-from leeward.runtime.deleting import delete_seen
 from leeward.webhook import configurations as webhook
 
 WAIT_SECONDS, POLL_SECONDS = 60.0, 0.2

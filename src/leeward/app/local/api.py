@@ -1,6 +1,6 @@
 """A small synchronous client for the control plane, as its administrator: JSON over HTTPS, from the standard library.
 
-It starts in milliseconds, which is why the verbs use it and not `leeward.client`. It never retries and never watches.
+It starts in milliseconds, which is why the verbs use it and not `kubeclient`. It never retries and never watches.
 """
 
 import http.client

@@ -104,7 +104,7 @@ def _settings_of_agent(fleet: LocalFleet) -> "ComponentSettings":
     """Settings by those of the fleet's flags that an agent has; it serves only its member, and is alone there."""
     from leeward.app.flags.settings import Serving, settings_of
     from leeward.app.flags.table import flags_of
-    from leeward.runtime.leader import LeaderSettings
+    from leeward.runtime.sharding import LeaderSettings
 
     settings_of_fleet(fleet)
     names = {flag.name for flag in flags_of("agent")}

@@ -1,12 +1,12 @@
 """The control plane of a local fleet, seen from its directory: the administrator's way to it, and why it is silent."""
 
+from kubeclient.connection import Connection
 from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import load_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.logs import fatal_reason
 from leeward.app.local.processes import State
-from leeward.client.connection import Connection
 
 
 def administrators_connection(layout: Layout) -> Connection:

@@ -7,6 +7,7 @@ import base64
 from collections.abc import Callable
 from http import HTTPStatus
 
+from kubeapi.core import NAMESPACES, SECRETS
 from kubeapi.meta import Manifest
 from leeward.api.names import (
     CLUSTER_NAMESPACE,
@@ -15,7 +16,7 @@ from leeward.api.names import (
     execution_space,
     impersonator_of,
 )
-from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS, WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.app.config import SPEAKER_ACCESS
 from leeward.app.local.api import AdminClient, Refused
 from leeward.app.local.credentials import read_token

@@ -19,6 +19,7 @@ from kubeapi.files import PRIVATE, write_file
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeclient import Client
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
@@ -34,7 +35,6 @@ from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.ports import is_free, pick_port
 from leeward.app.member_clients import whoever_obeys
-from leeward.client import Client
 from leeward.operations.take_over import raise_generation
 
 NEWEST, BEFORE, STATE, INCOMING = "newest.tar", "before.tar", "standby.json", ".incoming.tar"

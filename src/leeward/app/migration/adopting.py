@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from controller_runtime.deleting import delete_seen
 from kubeapi.loop.clock import Clock
+from kubeclient import Client, NotFound
 from leeward.app.install.installing import install_kinds, install_rights
 from leeward.app.install.manifests import rights
 from leeward.app.local.errors import FleetError
@@ -30,9 +32,7 @@ from leeward.app.migration.record import (
 )
 from leeward.app.migration.review import Remark, refusals, review
 from leeward.app.migration.survey import Survey, karmada_webhooks, running_components, take_survey
-from leeward.client import Client, NotFound
 from leeward.operations.bindings import list_manifests
-from leeward.runtime.deleting import delete_seen
 
 Tell = Callable[[str], None]
 

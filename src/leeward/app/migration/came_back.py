@@ -7,10 +7,10 @@ were.
 
 from datetime import datetime
 
+from kubeclient import Client
 from leeward.app.local.errors import FleetError
 from leeward.app.migration.record import read_record
 from leeward.app.migration.survey import clusters_service, karmada_webhooks, served_clusters
-from leeward.client import Client
 from leeward.operations.findings import needs_somebody
 from leeward.operations.status import Found
 

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from controller_runtime.seen_patches import patch_seen
 from kubeapi.codec import from_wire, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, OwnerReference
 from kubeapi.resource import Resource
+from kubeclient import Client, NotFound, NotServed
 from leeward.api.resource import CLUSTERS
 from leeward.app.migration.inventory import Inventory, InventoryItem
 from leeward.app.migration.record import Dependent
-from leeward.client import Client, NotFound, NotServed
-from leeward.runtime.seen_patches import patch_seen
 
 
 async def find_dependents(inventory: Inventory) -> Mapping[str, tuple[Dependent, ...]]:

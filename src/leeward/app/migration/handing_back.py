@@ -9,11 +9,15 @@ from contextlib import suppress
 
 import msgspec
 
+from controller_runtime.deleting import delete_seen
+from controller_runtime.identity import key_of
+from kubeapi.core import LEASES
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client, Conflict, NotFound, NotServed, WorldError
 from leeward.api.names import BRAKE_NAME, HEARTBEAT_NAME, SHARD_LEASE_PREFIX, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, LEASES, OUTAGES
+from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.cluster_info import withdraw
 from leeward.app.install.installing import (
@@ -49,9 +53,6 @@ from leeward.app.migration.record import (
 )
 from leeward.app.migration.review import Remark, Weight, counted, listed
 from leeward.app.migration.survey import clusters_service, running_components
-from leeward.client import AlreadyExists, Client, Conflict, NotFound, NotServed, WorldError
-from leeward.runtime.deleting import delete_seen
-from leeward.runtime.identity import key_of
 
 Tell = Callable[[str], None]
 OUR_GROUP = OUTAGES.group

@@ -14,8 +14,8 @@ from kubeapi import codec
 from kubeapi.errors import error_of
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
+from kubeclient import Client, Undecodable, WorldError
 from leeward.app.migration.kinds import API_SERVICES
-from leeward.client import Client, Undecodable, WorldError
 
 T = TypeVar("T")
 

@@ -9,17 +9,17 @@ touches a spec."""
 from collections.abc import Iterable
 from typing import Final
 
+from controller_runtime.seen_patches import patch_seen
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, mappings_in
+from kubeclient import Client
 from leeward.api.names import LINT_IGNORE_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.app.migration.inventory import Inventory, InventoryItem
-from leeward.client import Client
 from leeward.core.execution.deployment_conditions import is_worded_here
 from leeward.operations.bindings import list_manifests
-from leeward.runtime.seen_patches import patch_seen
 
 DEPLOYMENT_MANIFESTS: Final[Resource[Manifest]] = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
 

@@ -10,18 +10,18 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from controller_runtime.deleting import delete_seen
+from controller_runtime.leader import FencedTransport, LeaderElector, NotLeading
+from kubeapi.core import LEASES, NAMESPACES, Lease
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.transport import Transport
-from leeward.api.core import Lease
+from kubeclient import AlreadyExists, Client, NotFound, WorldError
+from kubeclient.patience import IMPATIENT
 from leeward.api.names import KUBE_SYSTEM_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
-from leeward.api.resource import LEASES, NAMESPACES
 from leeward.app.local.errors import FleetError
-from leeward.client import AlreadyExists, Client, NotFound, WorldError
-from leeward.client.patience import IMPATIENT
-from leeward.runtime.deleting import delete_seen
-from leeward.runtime.leader import FencedTransport, LeaderElector, LeaderSettings, NotLeading
+from leeward.runtime.sharding import LeaderSettings
 
 Switch = Callable[[Client], Awaitable[None]]
 SETTINGS = LeaderSettings(namespace=KUBE_SYSTEM_NAMESPACE)

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from kubeapi.core import LEASES, Lease
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.core import Lease
+from kubeclient import Client, NotFound
 from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE, is_lease_of_agent, is_our_leader
-from leeward.api.resource import LEASES
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.front_address import find_front
 from leeward.app.install.installing import installed_definitions, is_of_karmada
@@ -25,7 +25,6 @@ from leeward.app.install.manifests import definitions
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.karmada_gaps import definition_gaps, features_missing_for
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
-from leeward.client import Client, NotFound
 from leeward.core.admission_warnings import asks_for_one_of, warnings_for
 from leeward.core.settings_in_force import parse_settings
 from leeward.core.unreadable_objects import UnreadableObject, unreadable_object

@@ -3,6 +3,7 @@
 Reads what Works say; judges no copy (`core.copies.evidence`).
 """
 
+from controller_runtime.index import Index
 from leeward.api.cluster import Cluster
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import WORKS
@@ -10,7 +11,6 @@ from leeward.api.work import Work
 from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.copies.evidence import AGENT_SETTLES, is_told_by_karmada
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.index import Index
 
 _MESSAGE = (
     "its agent does not say which generation of a Work it reports about, as Karmada's does not: what it "

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.diff import status_patch
 from kubeapi.meta import ObjectMeta
+from kubeclient import AlreadyExists, NotFound, NotServed
 from leeward.api.cluster import Cluster
-from leeward.api.core import Namespace
 from leeward.api.names import CLUSTER_CONTROLLER_FINALIZER, EXECUTION_SPACE_PREFIX, SYSTEM_LABEL, execution_space
-from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import AlreadyExists, NotFound, NotServed
+from leeward.api.resource import CLUSTERS
 from leeward.controllers.cluster.agent_reports import AgentReports
 from leeward.controllers.cluster.confirming import OutageConfirmation, is_marked
 from leeward.controllers.cluster.lease_tracker import LeaseTracker

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from kubeapi.core import LEASES, Lease
 from kubeapi.meta import Manifest, parse_time
 from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
-from leeward.api.core import Lease
 from leeward.api.names import CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, LEASES
+from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, is_agent_report, last_seen_before
 from leeward.runtime.controller_context import ControlPlane
 

@@ -6,11 +6,11 @@ Decides nothing (`core.cluster_health.standing_taints`).
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
+from kubeapi.core import Taint
 from kubeapi.diff import status_patch
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.resource import CLUSTERS
 from leeward.api.taint_record import NO_RECORD
 from leeward.core.cluster_health.condition_taints import TaintKey

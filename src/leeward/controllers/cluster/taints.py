@@ -19,11 +19,11 @@ from typing import Any
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import format_time
+from kubeclient import Conflict, WorldError
 from leeward.api.cluster import Cluster
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.api.taint_policy import ClusterTaintPolicy
-from leeward.client import Conflict, WorldError
 from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.controllers.cluster.standing import Patch, StandingTaints
 from leeward.controllers.cluster.warnings import StandingWarnings

@@ -8,11 +8,12 @@ The Works go first, while an agent has its rights in the execution space. Of a d
 
 from collections.abc import Sequence
 
+from kubeapi.core import NAMESPACES
+from kubeclient import Client, Conflict, NotFound, NotServed
 from leeward.api.cluster import Cluster
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
-from leeward.api.resource import NAMESPACES, WORKS
+from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import Client, Conflict, NotFound, NotServed
 from leeward.core.eviction.shared_resources import has_shared
 
 

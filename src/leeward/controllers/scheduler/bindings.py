@@ -3,6 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from controller_runtime.identity import Key, key_of
+from controller_runtime.index import Index, IndexOfMany
+from controller_runtime.informer import Informer
+from controller_runtime.statuses import Statuses
 from kubeapi.resource import Resource
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
@@ -11,10 +15,6 @@ from leeward.core.dependencies.held_claims import dependants_of_claim, held_clai
 from leeward.core.scheduling.claim_locality import HeldClaims
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index, IndexOfMany
-from leeward.runtime.informer import Informer
-from leeward.runtime.statuses import Statuses
 
 KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
 

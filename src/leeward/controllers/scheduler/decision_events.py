@@ -10,8 +10,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from controller_runtime.burst_detector import BurstDetector, BurstDetectors
+from controller_runtime.events import NORMAL, WARNING, Rank
+from controller_runtime.identity import reference_of
+from kubeapi.core import ObjectReference
 from leeward.api.cluster import Cluster
-from leeward.api.core import ObjectReference
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS
@@ -22,11 +25,9 @@ from leeward.controllers.scheduler.move_events import MoveEvents
 from leeward.core.copies.availability import availability
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
-from leeward.runtime.burst_detector import BurstDetector, BurstDetectors
+from leeward.runtime.binding_kinds import template_of
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane, Recorder
-from leeward.runtime.events import NORMAL, WARNING, Rank
-from leeward.runtime.identity import reference_of, template_of
 from leeward.runtime.metrics import EVICTION_QUEUE
 
 RECONCILE = "ReconcileSchedule"

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from controller_runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 from kubeapi.codec import encode, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
+from kubeclient import Forbidden, WorldError
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLUSTER_OUTAGE_CONDITION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingStatus
-from leeward.client import Forbidden, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.binding_status import status_after
 from leeward.core.placement import Decision
 from leeward.core.quota.enforcement import EXCEEDED
 from leeward.core.scheduling import Placed, applied_placement, same_targets
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 
 _Said = tuple[str, str, str, str]
 """Type, status, reason and message of a condition."""

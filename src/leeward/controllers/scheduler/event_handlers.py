@@ -9,8 +9,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from controller_runtime.identity import version_of
+from controller_runtime.queue import WorkQueue
+from controller_runtime.staying import StayingObjects
+from kubeapi.meta import unversioned
 from leeward.api.cluster import Cluster
-from leeward.api.meta import unversioned
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
@@ -35,10 +38,7 @@ from leeward.core.quota.enforcement import leaves_more
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.identity import version_of
 from leeward.runtime.metrics import EVICTION_QUEUE
-from leeward.runtime.queue import WorkQueue
-from leeward.runtime.staying import StayingObjects
 
 RETRY_UNSCHEDULABLE = timedelta(minutes=5)
 FIRST_BACKOFF_SECONDS = 1.0

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
 
+from controller_runtime.burst_detector import BurstDetector
+from controller_runtime.events import WARNING, Rank
+from kubeapi.core import ObjectReference
 from leeward.api.cluster import Cluster
-from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.outage import Outlook
-from leeward.runtime.burst_detector import BurstDetector
 from leeward.runtime.controller_context import ControlPlane, Recorder
-from leeward.runtime.events import WARNING, Rank
 
 EVICTED, CLUSTER_OUTAGE = "EvictWorkloadFromClusterSucceed", "ClusterOutage"
 BURST_SIZE, BURST_SECONDS = 16, 10.0

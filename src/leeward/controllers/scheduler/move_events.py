@@ -8,14 +8,14 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from controller_runtime.bounded import keep_latest
+from controller_runtime.events import NORMAL, WARNING, Rank
+from kubeapi.core import ObjectReference
 from leeward.api.cluster import Cluster
-from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.eviction_events import BURST_SECONDS, BURST_SIZE, EVICTED, SumsByCluster
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Recorder
-from leeward.runtime.events import NORMAL, WARNING, Rank
 
 MOST_UNTOLD = 50_000
 UNFINISHED_SECONDS, LOOK_SECONDS = 120.0, 30.0

@@ -11,11 +11,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
+from controller_runtime.batcher import Batcher
+from controller_runtime.identity import Key
+from controller_runtime.presence import is_there
+from controller_runtime.statuses import BURST_SIZE
+from kubeapi.core import NAMESPACES
+from kubeclient import WorldError
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding
-from leeward.client import WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of
@@ -34,16 +39,12 @@ from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.planning.fleet import has_many_terms, look_at_terms, placement_fleet
 from leeward.planning.recording import encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
-from leeward.runtime.batcher import Batcher
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.cluster_estimators import ClusterEstimator
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.identity import Key
-from leeward.runtime.presence import is_there
 from leeward.runtime.quotas_in_clusters import QuotasInClusters
-from leeward.runtime.statuses import BURST_SIZE
 
 _REACH = Reach(skipped_namespaces=())
 """Reach without the namespaces of --skipped-propagating-namespaces: the binding controller renders nothing of those."""
@@ -87,8 +88,7 @@ class SchedulingCycle:
         self._namespaces = plane.informers.of(NAMESPACES)
         self._settings = settings.placement
         self._expectation = settings.expectation
-        self._brake = brake
-        self._heartbeat = heartbeat
+        self._brake, self._heartbeat = brake, heartbeat
         self._reread_at: dict[str, float] = {}
         self._refusals: dict[BindingKey, str] = {}
         self._groups = WorkloadGroups() if settings.workload_affinity else None

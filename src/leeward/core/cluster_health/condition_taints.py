@@ -22,9 +22,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from kubeapi.core import Taint
 from kubeapi.meta import format_time, parse_time, wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import (
     CONDITION_TAINT_KEYS,
     NOT_READY_TAINT,

@@ -19,9 +19,9 @@ from datetime import datetime, timedelta
 import msgspec
 
 from kubeapi.codec import DecodeError, decode, encode
+from kubeapi.core import Taint, Toleration
 from kubeapi.meta import Object, wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.names import FLAPPING_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingSpec

@@ -17,10 +17,10 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from kubeapi.core import Taint
 from kubeapi.meta import Manifest, parse_time, wire_time
 from kubeapi.untrusted import mapping_in, mappings_in, text_in
 from leeward.api.cluster import Cluster, ClusterStatus
-from leeward.api.core import Taint
 from leeward.api.meta import Condition, find_condition, put_condition
 from leeward.api.names import TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
 from leeward.api.taint_record import NO_RECORD, RecordedTaint, TaintRecord, dated_by, render_record

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from leeward.api.core import Taint
+from kubeapi.core import Taint
 
 EFFECTS = ("NoSchedule", "NoExecute")
 """Effects that a taint of a Cluster may have."""

@@ -23,9 +23,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from kubeapi.core import Taint
 from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION
 from leeward.api.taint_policy import ClusterTaintPolicy, MatchCondition, PolicyTaint

@@ -10,7 +10,7 @@ Decision 22 says why. Karmada takes every Cluster that is not listed for gone.
 
 from collections.abc import Iterable
 
-from leeward.api.core import Namespace
+from kubeapi.core import Namespace
 from leeward.api.names import EXECUTION_SPACE_PREFIX
 
 

@@ -23,13 +23,13 @@ from typing import Any, cast
 import msgspec
 
 from kubeapi.meta import ReadOnlyManifest, annotations_of
+from kubeapi.unstructured import value_at
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import DEPENDENCIES_REFUSED_ANNOTATION, REFLECTED_CONDITION, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import Binding, ManifestStatus, Work
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
-from leeward.core.interpreter.fields import value_at
 from leeward.core.interpreter.jobs import says_complete
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in

@@ -19,10 +19,10 @@ from functools import partial
 from typing import Any, cast
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
+from kubeapi.unstructured import mappings_at, text_at, value_at
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
 from leeward.api.work import ManifestStatus, Work
 from leeward.core.copies.evidence import is_about_present
-from leeward.core.interpreter.fields import mappings_at, text_at, value_at
 from leeward.core.interpreter.jobs import says_done, says_finished, says_under_way
 
 

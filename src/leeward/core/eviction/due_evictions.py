@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from kubeapi.core import Taint, Toleration
+from kubeapi.toleration import tolerates
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.names import (
     CONDITION_TAINT_KEYS,
     DRAIN_BUDGET_ANNOTATION,
@@ -23,7 +24,6 @@ from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EX
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, WatchedTime
-from leeward.core.toleration import tolerates
 
 MOST_DIGITS = 9
 """Most digits of a drain's budget: more is no bound for anybody, and Python reads no number of thousands of digits."""

@@ -14,13 +14,13 @@ from typing import Any, cast
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import list_at, text_at
 from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeMode, rules_of
 from leeward.api.work import Binding
 from leeward.core.copies.job_copies import is_cron_job
 from leeward.core.eviction.due_evictions import purge_mode_of
 from leeward.core.interpreter import is_defined
-from leeward.core.interpreter.fields import list_at, text_at
 
 _TOLD = 5
 UNKNOWN = "which are not known yet"

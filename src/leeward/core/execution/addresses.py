@@ -23,12 +23,12 @@ import msgspec
 
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import list_at, mapping_at, mappings_at, text_at
 from leeward.api.cluster import Cluster
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.core.copies.availability import availability
 from leeward.core.interpreter.dependencies import ingress_dependencies
-from leeward.core.interpreter.fields import list_at, mapping_at, mappings_at, text_at
 
 GATEWAY_GROUP = "gateway.networking.k8s.io"
 _NAMES = ("ip", "hostname", "value")

@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
+from kubeapi.unstructured import text_at
 from leeward.api.meta import Condition, find_condition
 from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, ResourceBindingStatus, Work
 from leeward.core.execution.works import wanted_replicas
-from leeward.core.interpreter.fields import text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 
 _APPLIED = Condition("FullyApplied", "True", "FullyAppliedSuccess", "All works have been successfully applied")

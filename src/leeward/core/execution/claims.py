@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import text_at
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -20,7 +21,6 @@ from leeward.api.names import (
     work_name,
 )
 from leeward.api.work import Binding, Work
-from leeward.core.interpreter.fields import text_at
 from leeward.core.propagation.reach import Reach, binding_problems
 
 

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import assert_never
 
 from kubeapi.meta import ReadOnlyManifest, annotations_of
+from kubeapi.unstructured import text_at
 from leeward.api.names import CONFLICT_RESOLUTION_ANNOTATION, WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, Work
-from leeward.core.interpreter.fields import text_at
 
 
 class ConflictResolution(StrEnum):

@@ -21,6 +21,7 @@ from math import ceil, floor
 
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi.unstructured import int_at, list_at, mapping_at, mappings_at, text_at, value_at
 from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, RETAIN_REPLICAS_LABEL
 from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, Work
@@ -28,7 +29,6 @@ from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.copies.evidence import believed_from, is_fresh
 from leeward.core.execution.unseen import NOT_SEEN
 from leeward.core.execution.works import replicas_by_cluster
-from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at, value_at
 from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
 
 AVAILABLE, PROGRESSING = "Available", "Progressing"

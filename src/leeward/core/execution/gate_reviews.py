@@ -13,9 +13,9 @@ from typing import Any, cast
 
 from kubeapi.codec import DecodeError, decode_any, encode, to_wire
 from kubeapi.meta import Manifest
+from kubeapi.unstructured import mapping_at, text_at
 from leeward.api.work import Binding
 from leeward.core.execution.gates import GateSight
-from leeward.core.interpreter.fields import mapping_at, text_at
 
 API_VERSION, KIND = "leeward.dev/v1alpha1", "GateReview"
 _SHOWN = 200

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from kubeapi.jsonpath import JSONPathError, PathTooLarge, compile_template
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import int_at, mappings_at, text_at
 from leeward.api.gates import ReplacementGate, parse_condition, parse_path
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_POLICY_NAME_ANNOTATION, REPLACEMENT_HELD_CONDITION
 from leeward.api.work import Binding, Work
 from leeward.core.copies.memory import parse_memory
 from leeward.core.execution.works import needed_by_others
-from leeward.core.interpreter.fields import int_at, mappings_at, text_at
 
 WAITING, OVERDUE, NOT_SEEN, UNREADABLE = "WaitingForGate", "GateOverdue", "CouldNotLook", "GateUnreadable"
 _WORST = (UNREADABLE, OVERDUE, NOT_SEEN, WAITING)

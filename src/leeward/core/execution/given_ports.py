@@ -15,9 +15,9 @@ from typing import Any, cast
 
 from kubeapi.diff import is_equal
 from kubeapi.meta import ReadOnlyManifest, annotations_of
+from kubeapi.node_ports import HEALTH_PORT, NODE_PORT, is_opened, node_ports_of, port_key
+from kubeapi.unstructured import int_at, list_at, mapping_at, mappings_at, text_at
 from leeward.api.work import Work
-from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at
-from leeward.core.interpreter.node_ports import HEALTH_PORT, NODE_PORT, is_opened, node_ports_of, port_key
 
 LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -13,6 +13,7 @@ Karmada: pkg/util/{label,annotation}.go; same, without the hub. Holds: S6.
 from collections.abc import Iterable, Mapping
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
+from kubeapi.unstructured import mapping_at, text_at, with_annotations
 from leeward.api.names import (
     HUB_ANNOTATION,
     MANAGED_ANNOTATIONS_ANNOTATION,
@@ -23,7 +24,6 @@ from leeward.api.names import (
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
 )
-from leeward.core.interpreter.fields import mapping_at, text_at, with_annotations
 
 
 def is_ours(observed: ReadOnlyManifest, work_namespace: str, work_name: str, work_id: str = "", hub: str = "") -> bool:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import list_at, text_at
 from leeward.api.meta import Condition
 from leeward.api.names import REACHABLE_CONDITION, SERVICE_OPTIONAL_ANNOTATION
 from leeward.api.work import Binding, Work, is_application
 from leeward.core.execution.addresses import selector_of_service, selects
-from leeward.core.interpreter.fields import list_at, text_at
 
 NO_SERVICE, NO_ENDPOINTS, NO_ADDRESS, REACHABLE = "NoService", "NoEndpoints", "NoAddress", "Reachable"
 SETTLES = timedelta(seconds=30)

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kubeapi.meta import ReadOnlyManifest, parse_time
+from kubeapi.unstructured import text_at
 from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.purge_mode import PurgeMode, rules_of
@@ -38,7 +39,6 @@ from leeward.core.eviction.tasks import TaskReason, reason_of
 from leeward.core.execution.ownership import template_uids
 from leeward.core.execution.work_generation import has_work_id
 from leeward.core.execution.works import needed_by_others
-from leeward.core.interpreter.fields import text_at
 from leeward.core.scheduling.affinity import is_in_any_term
 
 NOT_REPLACED = "NotReplaced"

@@ -10,10 +10,10 @@ from typing import Any, cast
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
+from kubeapi.unstructured import mapping_at, put, text_at, value_at
 from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION, PRESERVED_ANNOTATION
 from leeward.core.execution.ownership import managed_keys
 from leeward.core.interpreter import retain
-from leeward.core.interpreter.fields import mapping_at, put, text_at, value_at
 
 _QUANTITIES = frozenset({"requests", "limits", "overhead", "capacity", "hard"})
 """Fields whose members are quantities, which the API server writes in its own way (`0.1` becomes `100m`)."""

@@ -18,10 +18,10 @@ from typing import Any, cast
 import msgspec
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi.unstructured import list_at, text_at
 from leeward.api.meta import Condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.interpreter.fields import list_at, text_at
 from leeward.core.interpreter.jobs import says_finished
 from leeward.core.interpreter.resource_health import ResourceHealth
 

@@ -8,10 +8,10 @@ writes none (decision 91). Holds: S1, S12.
 
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
+from kubeapi.unstructured import with_annotations
 from leeward.api.names import RENDERED_ANNOTATION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
 from leeward.api.work import Work
 from leeward.core.execution.retain import covers, merge
-from leeward.core.interpreter.fields import with_annotations
 
 _WHOLE = ("data", "binaryData", "rules", "roleRef", "subjects")
 """Fields that a server adds nothing to. In others, what is there beyond the Work may be a default."""

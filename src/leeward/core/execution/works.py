@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
+from kubeapi.unstructured import int_at, text_at, value_at
 from leeward.api.names import (
     APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
     APPLIED_OVERRIDES_ANNOTATION,
@@ -42,7 +43,6 @@ from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.given_ports import as_asked, without_unasked
 from leeward.core.execution.ownership import stamp, template_uids
 from leeward.core.interpreter import prune, revise_replicas
-from leeward.core.interpreter.fields import int_at, text_at, value_at
 from leeward.core.overrides.rendering import Overridden
 from leeward.core.scheduling.division import divide
 

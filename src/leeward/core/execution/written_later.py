@@ -7,9 +7,9 @@ id, which no other Work of its name has.
 """
 
 from kubeapi.meta import ReadOnlyManifest, annotations_of, labels_of
+from kubeapi.unstructured import int_at
 from leeward.api.names import WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
 from leeward.api.work import Work
-from leeward.core.interpreter.fields import int_at
 
 
 def is_shrunk_by_a_restore(observed: ReadOnlyManifest, desired: ReadOnlyManifest, work: Work) -> bool:

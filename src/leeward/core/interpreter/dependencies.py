@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.meta import LabelSelector, ReadOnlyManifest
+from kubeapi.unstructured import list_at, mapping_at, text_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import derived_service_name
-from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 
 Path = tuple[str, ...]
 

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple, cast
 from kubeapi.codec import copy_manifest
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import drop, int_at, list_at, text_at, value_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import LAZY_DIGEST_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements, is_custom
 from leeward.core.interpreter.dependencies import in_order
-from leeward.core.interpreter.fields import drop, int_at, list_at, text_at, value_at
 from leeward.core.interpreter.kinds import rules_of
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.rules import InterpretationError

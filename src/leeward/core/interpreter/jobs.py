@@ -4,21 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import drop, int_at, list_at, mapping_at, pick, put, take, text_at, value_at
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 from leeward.core.interpreter.dependencies import scheduled_job_dependencies, template_dependencies
-from leeward.core.interpreter.fields import (
-    drop,
-    int_at,
-    list_at,
-    mapping_at,
-    pick,
-    put,
-    statuses,
-    take,
-    text_at,
-    total,
-    value_at,
-)
+from leeward.core.interpreter.fields import statuses, total
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.interpreter.pod_template import replica_requirements
 from leeward.core.interpreter.rules import Rules, Status

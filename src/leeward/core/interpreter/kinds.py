@@ -11,11 +11,12 @@ from typing import Any
 
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.node_ports import HEALTH_PORT, retain_node_ports
+from kubeapi.unstructured import drop, int_at, list_at, mapping_at, pick, put, take, text_at
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.dependencies import ingress_dependencies
-from leeward.core.interpreter.fields import drop, int_at, list_at, mapping_at, pick, put, statuses, take, text_at, total
+from leeward.core.interpreter.fields import statuses, total
 from leeward.core.interpreter.jobs import CRON_JOB, JOB
-from leeward.core.interpreter.node_ports import HEALTH_PORT, retain_node_ports
 from leeward.core.interpreter.pods import POD
 from leeward.core.interpreter.rules import Rules, Status
 from leeward.core.interpreter.thirdparty.project_kinds import PROJECT_KINDS

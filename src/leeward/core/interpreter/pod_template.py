@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from kubeapi.codec import from_wire
+from kubeapi.core import NodeSelector, Toleration
 from kubeapi.quantity import Quantity, format_quantity, milli, whole
-from leeward.api.core import NodeSelector, Toleration
+from kubeapi.unstructured import list_at, mapping_at
 from leeward.api.work import NodeClaim, ReplicaRequirements
-from leeward.core.interpreter.fields import list_at, mapping_at
 
 Amounts = Mapping[str, int]
 """Resources in the unit in which they are counted: cpu in thousandths, all others in whole units."""

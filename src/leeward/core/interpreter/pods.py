@@ -4,19 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import drop, list_at, mapping_at, mappings_at, pick, put, text_at, value_at
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 from leeward.core.interpreter.dependencies import bare_pod_dependencies
-from leeward.core.interpreter.fields import (
-    drop,
-    list_at,
-    mapping_at,
-    mappings_at,
-    pick,
-    put,
-    statuses,
-    text_at,
-    value_at,
-)
+from leeward.core.interpreter.fields import statuses
 from leeward.core.interpreter.pod_template import replica_requirements
 from leeward.core.interpreter.rules import Rules, Status
 

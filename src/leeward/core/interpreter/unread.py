@@ -7,6 +7,7 @@ cluster as a whole. What a configuration is about is read as far as that goes. H
 from collections.abc import Iterable
 
 from kubeapi.meta import ObjectMeta, ReadOnlyManifest
+from kubeapi.unstructured import list_at, mapping_at, mappings_at, text_at
 from leeward.api.interpreter_config import (
     CustomizationRules,
     CustomizationTarget,
@@ -18,7 +19,6 @@ from leeward.api.interpreter_config import (
     RuleWithOperations,
     WebhookClientConfig,
 )
-from leeward.core.interpreter.fields import list_at, mapping_at, mappings_at, text_at
 
 _ANY = ("*",)
 _FAILING = LuaScript('error("it is stored in a form that cannot be read")')

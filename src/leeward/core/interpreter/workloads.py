@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import drop, int_at, list_at, mapping_at, pick, put, take, text_at, value_at
 from leeward.api.names import RETAIN_REPLICAS_LABEL, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 from leeward.core.interpreter.dependencies import stateful_set_dependencies, template_dependencies
-from leeward.core.interpreter.fields import drop, int_at, list_at, mapping_at, pick, put, take, text_at, total, value_at
+from leeward.core.interpreter.fields import total
 from leeward.core.interpreter.pod_template import replica_requirements
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.rules import Rules, Status

@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, REPLACEMENT_HELD_CONDITION
 from leeward.api.outage import MoveState

@@ -12,10 +12,10 @@ from typing import Final
 
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest, labels_of
+from kubeapi.unstructured import value_at
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ResourceSelector
 from leeward.api.rules.overrides import RBAC_GROUP
-from leeward.core.interpreter.fields import value_at
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, scopes_of, select_resources

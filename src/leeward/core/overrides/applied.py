@@ -10,8 +10,8 @@ from typing import Any, cast
 from kubeapi import codec
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
+from kubeapi.unstructured import text_at
 from leeward.api.override import Overriders
-from leeward.core.interpreter.fields import text_at
 
 
 def render_applied(policy_name: str, overriders: Overriders) -> str:

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from kubeapi.json_document import Document, parse_path
 from kubeapi.meta import Manifest
+from kubeapi.unstructured import value_at
 from leeward.api.cluster import Cluster
 from leeward.api.override import (
     ClusterOverridePolicy,
@@ -26,7 +27,6 @@ from leeward.api.override import (
     PlaintextOverrider,
 )
 from leeward.api.policy import ClusterAffinity
-from leeward.core.interpreter.fields import value_at
 from leeward.core.overrides.applied import render_applied
 from leeward.core.overrides.effort import Effort, Steps, naming, units_of
 from leeward.core.overrides.embedded import override_fields

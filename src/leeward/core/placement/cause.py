@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from kubeapi.core import Taint
+from kubeapi.toleration import untolerated_taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import CONDITION_TAINT_KEYS, DRAIN_TAINT, FLAPPING_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.policy import ClusterAffinity, Placement
 from leeward.api.work import ResourceBindingSpec
@@ -23,7 +24,6 @@ from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.affinity import NOT_MATCHED, is_in_any_term
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.spread_fields import is_over_clusters
-from leeward.core.toleration import untolerated_taint
 
 MOST_NAMED = 3
 """Clusters that are named; of more only the number is told."""

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kubeapi.diff import is_equal
+from kubeapi.meta import unversioned
 from leeward.api.cluster import Cluster
-from leeward.api.meta import find_condition, unversioned
+from leeward.api.meta import find_condition
 from leeward.api.names import (
     CLUSTER_OUTAGE_CONDITION,
     EVICTION_HELD_CONDITION,

@@ -22,6 +22,7 @@ from enum import IntEnum
 import msgspec
 
 from kubeapi.codec import encode
+from kubeapi.toleration import untolerated_taint
 from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
@@ -32,7 +33,6 @@ from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, s
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.spread_fields import is_over_clusters
-from leeward.core.toleration import untolerated_taint
 
 NOBODY_ALIVE = Unplaceable("Error", "no cluster that is alive would hold a copy", {})
 

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 
 from kubeapi.diff import merge_patch
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
+from kubeapi.unstructured import int_at, mapping_at, text_at
 from leeward.api.cluster import Cluster
 from leeward.api.names import RETAIN_REPLICAS_LABEL, RETAINED_ANNOTATION
 from leeward.api.work import Binding
-from leeward.core.interpreter.fields import int_at, mapping_at, text_at
 from leeward.core.propagation.claiming import claimed_by
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
+from kubeapi.unstructured import text_at
 from leeward.api.gates import GATE_ANNOTATIONS
 from leeward.api.names import (
     BINDING_CONTROLLER_FINALIZER,
@@ -33,7 +34,6 @@ from leeward.api.work import (
     WorkloadAffinityGroups,
 )
 from leeward.core.interpreter import ReplicaInterpretation, replica_interpretation
-from leeward.core.interpreter.fields import text_at
 from leeward.core.propagation.claiming import OPTION_ANNOTATIONS
 
 API_VERSION = "work.karmada.io/v1alpha2"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
+from kubeapi.unstructured import with_annotations
 from kubeapi.untrusted import mapping_in
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
@@ -24,7 +25,6 @@ from leeward.api.quota import FederatedResourceQuota
 from leeward.api.work import Work
 from leeward.core.amounts import render_amounts
 from leeward.core.execution.ownership import stamp
-from leeward.core.interpreter.fields import with_annotations
 from leeward.core.quota.usage import amounts_of
 
 QUOTA_NAMESPACE_LABEL = "federatedresourcequota.karmada.io/namespace"

@@ -3,11 +3,11 @@
 Karmada: plugins/apienablement, tainttoleration, spreadconstraint, clustereviction; same.
 """
 
+from kubeapi.toleration import untolerated_taint
 from leeward.api.cluster import Cluster
 from leeward.api.spread_field import rules_of_field
 from leeward.core.scheduling.model import Filter, Request
 from leeward.core.scheduling.spread_fields import field_of
-from leeward.core.toleration import untolerated_taint
 
 
 def is_enabled(cluster: Cluster, api_version: str, kind: str) -> bool:

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from kubeapi.core import Taint, Toleration
 from kubeapi.meta import LabelSelectorRequirement
-from leeward.api.core import Taint, Toleration
+from kubeapi.toleration import tolerates
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, CONDITION_TAINT_KEYS, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterAffinity, Placement
 from leeward.api.work import Binding
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
-from leeward.core.toleration import tolerates
 from leeward.operations.sentences import long_span
 
 

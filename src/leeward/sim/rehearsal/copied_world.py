@@ -20,6 +20,8 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.quantity import parse_quantity
 from kubeapi.resource import Resource
+from kubeclient import WorldError
+from kubecluster.kinds import CORE_NAMESPACES, PODS
 from leeward.answers.expected_reports import divisors_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.room_arithmetic import ESTIMATED
@@ -28,7 +30,6 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import RETAIN_REPLICAS_LABEL
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS
 from leeward.api.work import AggregatedStatusItem, Binding
-from leeward.client import WorldError
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.copies.availability import availability
 from leeward.core.settings_in_force import SettingsInForce
@@ -36,7 +37,6 @@ from leeward.manager.choice import Choice
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import EvictionSettings, ManagerSettings, Safety
 from leeward.manager.timing import Timing
-from leeward.members.kinds import CORE_NAMESPACES, PODS
 from leeward.operations.drain import workload_of
 from leeward.sim.member import Mode, SimulatedMember
 from leeward.sim.rehearsal.other_load import OTHERS_NAMESPACE, nodes_of, other_pods

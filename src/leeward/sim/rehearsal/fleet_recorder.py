@@ -11,7 +11,10 @@ from enum import Enum
 from typing import Any
 
 from kubeapi.codec import decode, decode_manifest
+from kubeapi.core import ConfigMap
 from kubeapi.meta import Manifest, annotations_of
+from kubeapi.unstructured import int_at, mapping_at
+from kubecluster.rules.pods import is_ready
 from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.fleet_state import BindingName
 from leeward.answers.reading import read_fleet
@@ -19,16 +22,13 @@ from leeward.answers.room_arithmetic import counted_by_grade
 from leeward.answers.what_helps import more_by_sum
 from leeward.answers.what_if import TURNS, who_is
 from leeward.api.cluster import Cluster
-from leeward.api.core import ConfigMap
 from leeward.api.meta import find_condition
 from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE, WORK_NAME_ANNOTATION
 from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
 from leeward.core.cluster_health.brake import parse_brake
 from leeward.core.eviction.held_reasons import HeldReason
-from leeward.core.interpreter.fields import int_at, mapping_at
 from leeward.core.placement import decide
-from leeward.members.rules.pods import is_ready
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
 from leeward.sim.journal import Write

@@ -14,12 +14,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
+from kubeapi.unstructured import list_at, mapping_at
+from kubecluster import WorkloadSettings
+from kubecluster.rules.node import node_name
+from kubecluster.rules.pods import is_active, node_of
 from leeward.answers.expected_reports import Divisors, nodes_by_grade, without_what_waits
 from leeward.api.cluster import Cluster, ResourceSummary
-from leeward.core.interpreter.fields import list_at, mapping_at
-from leeward.members import WorkloadSettings
-from leeward.members.rules.node import node_name
-from leeward.members.rules.pods import is_active, node_of
 
 Amounts = Mapping[str, Decimal]
 MOST_NODES = 50

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.core import CONFIG_MAPS, LEASES, ConfigMap
 from kubeapi.meta import Manifest, ObjectMeta, format_micro_time
+from kubeclient import Client, NotFound
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.core import ConfigMap
 from leeward.api.meta import Condition
 from leeward.api.names import (
     BRAKE_NAME,
@@ -22,9 +23,8 @@ from leeward.api.names import (
     TEMPLATE_DIGEST_ANNOTATION,
     UNWATCHED_ANNOTATION,
 )
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, CONFIG_MAPS, LEASES, RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.work import AggregatedStatusItem, Binding
-from leeward.client import Client, NotFound
 from leeward.core.cluster_health.brake import BrakeDecision, render_brake
 from leeward.core.cluster_health.condition_taints import outage_since
 from leeward.core.cluster_health.watched_time import render_gaps

@@ -9,25 +9,24 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
+from kubeclient import AlreadyExists, Client, WorldError
 from kubeserver.store.medium import Loaded
 from kubeserver.store.record import Record
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.core import Namespace
 from leeward.api.names import CLUSTER_NAMESPACE, execution_space
 from leeward.api.resource import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
-    NAMESPACES,
     PRIORITY_CLASSES,
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
 )
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
-from leeward.client import AlreadyExists, Client, WorldError
 from leeward.core.copies.availability import availability
 from leeward.operations.drain import workload_of
 from leeward.runtime.discovery import Discovery, UnknownKind

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubeapi.meta import Manifest
+from kubeapi.unstructured import text_at
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.names import CLAIMS_ANNOTATION, CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.work import Binding
-from leeward.core.interpreter.fields import text_at
 from leeward.operations.drain import workload_of
 
 APP_LABEL = "leeward.dev/rehearsed"

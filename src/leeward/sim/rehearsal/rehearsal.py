@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 import msgspec
 
 from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
+from kubeclient import WorldError
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.timeline import OutageStory
-from leeward.client import WorldError
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
 from leeward.sim.rehearsal.copied_world import CopiedWorld

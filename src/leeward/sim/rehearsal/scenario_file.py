@@ -23,9 +23,9 @@ from msgspec import Meta, field
 from kubeapi.choices import choices_of, fields_of, path_of
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import Manifest, Object, ObjectMeta
+from kubeapi.unstructured import text_at
 from kubeapi.yaml_lines import LocatedDocument, parse_located_yaml
 from kubeserver.serialization.durations import parse_duration
-from leeward.core.interpreter.fields import text_at
 
 API_VERSION, KIND = "leeward.dev/v1alpha1", "Rehearsal"
 MOST_STEPS = 200

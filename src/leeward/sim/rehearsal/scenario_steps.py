@@ -11,13 +11,13 @@ from typing import Any, cast
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in
+from kubeclient import AlreadyExists
+from kubecluster.kinds import NODES, PODS
+from kubecluster.rules.pods import node_of
 from kubeserver.serialization.durations import parse_duration
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import select_clusters
 from leeward.answers.subjects import binding_asked_of
-from leeward.client import AlreadyExists
-from leeward.members.kinds import NODES, PODS
-from leeward.members.rules.pods import node_of
 from leeward.operations import OperationFailed
 from leeward.operations.drain import start_drain, undo_drain
 from leeward.operations.taints import CORDON, change_taints, with_taint, without_taints

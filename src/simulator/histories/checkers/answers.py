@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from leeward.client import Request, Response
+from kubeclient import Request, Response
 from simulator.histories.checkers.ledger import Ledger
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.paths import Target, resource_of, target_of

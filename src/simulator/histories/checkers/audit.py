@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
-from leeward.client import Request, Response
 from leeward.sim.journal import Journal
 from leeward.sim.network import Answering
 from simulator.histories.checkers.answers import AnswersChecker

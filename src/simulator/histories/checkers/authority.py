@@ -4,9 +4,9 @@ or says of it that it was scheduled.
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from leeward.api.meta import find_condition
 from leeward.api.work import Binding
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of
 from simulator.histories.ground_truth import BINDINGS, Change
 

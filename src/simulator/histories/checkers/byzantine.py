@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import cast
 
+from controller_runtime.identity import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.quantity import Quantity, parse_quantity
@@ -12,7 +13,6 @@ from leeward.api.meta import find_condition
 from leeward.api.names import DOUBTFUL_CONDITION, NOT_SEEN_SINCE, cluster_of_execution_space
 from leeward.api.work import AggregatedStatusItem, ResourceBinding, Work
 from leeward.core.cluster_health.outage import marked, marks_in
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import Scene, Violation, seconds_of
 from simulator.histories.ground_truth import Change, owner_of
 

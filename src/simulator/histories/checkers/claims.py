@@ -8,12 +8,12 @@ has to be in the end says `unclaimed`: who has claimed what, and that bindings a
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from controller_runtime.identity import Key
 from kubeapi.codec import encode, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.work import Binding
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.checkers.states import States

@@ -9,9 +9,9 @@ false`, another placement, a Cluster that is deleted, and replicas that nobody w
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, BRAKE_NAME
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from simulator.histories.checkers.works import given_replicas
 from simulator.histories.ground_truth import Change

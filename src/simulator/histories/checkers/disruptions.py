@@ -7,9 +7,9 @@ eviction was ended by hand, the copy is purged `Directly`, its cluster leaves th
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import Binding, Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import Scene, Violation, tasks_of
 from simulator.histories.checkers.works import given_replicas, replicas_of_work
 from simulator.histories.ground_truth import BINDINGS, WORKS, Change, is_execution_space, owner_of

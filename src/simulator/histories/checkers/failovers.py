@@ -7,10 +7,10 @@ or what has held it back.
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import ResourceBinding
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import ENDLESS
 from simulator.histories.checkers.losses import Loss
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of

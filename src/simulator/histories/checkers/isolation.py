@@ -6,11 +6,11 @@ in this sense for a whole history; where the control plane itself is disturbed, 
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from leeward.api.cluster import Cluster
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import Work
 from leeward.core.eviction.shared_resources import has_shared
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.ground_truth import WORKS, Change
 

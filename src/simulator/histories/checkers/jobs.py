@@ -8,10 +8,10 @@ restored, and knows less.
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import TEMPLATE_UID_ANNOTATION, WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.work import Binding, Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from simulator.histories.ground_truth import HOME, KINDS, WORKS, Change, is_ours, owner_of
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubeapi.codec import decode
-from leeward.api.core import Lease
+from kubeapi.core import Lease
+from kubeclient import Request
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.client import Request
 from leeward.runtime.sharding import Sharding
 from leeward.sim.journal import Journal, Write
 from simulator.candidate import LEASE

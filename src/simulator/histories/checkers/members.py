@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key, key_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from leeward.api.names import (
@@ -11,7 +12,6 @@ from leeward.api.names import (
     cluster_of_execution_space,
 )
 from leeward.api.work import Work
-from leeward.runtime.identity import Key, key_of
 from simulator.histories.checkers.lateness import CONTROLLERS
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.ground_truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change, owner_of

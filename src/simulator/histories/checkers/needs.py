@@ -5,10 +5,10 @@ Needed are the targets, the clusters of the bindings that depend on it, and thos
 `Directly`.
 """
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.scene import replicas_of
 from simulator.histories.ground_truth import BINDINGS, Change
 

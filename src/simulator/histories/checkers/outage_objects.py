@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
+from controller_runtime.identity import Key
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutagePhase, OutageStatus, StepKind
 from leeward.api.work import Binding, is_application
 from leeward.core.outages.sight import NOT_COLLECTED, NOT_EVICTED, TOLERATED
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
 from simulator.histories.checkers.rollouts import is_broken
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of, seconds_of, tasks_of

@@ -9,13 +9,13 @@ from typing import Any, cast
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
+from kubeclient import Request
+from kubeclient.caller import HEADER
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import FAILING_CONDITION, LOSS_COVERED_CONDITION, TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
 from leeward.api.rollout import ROLLOUT_REVISIONS_ANNOTATION, ROLLOUT_STATE_ANNOTATION
 from leeward.api.work import ResourceBinding
-from leeward.client import Request
-from leeward.client.caller import HEADER
 from leeward.controllers.cluster_status import CONTROLLER as STATUS_CONTROLLER
 from leeward.controllers.resilience import CONTROLLER as RESILIENCE_CONTROLLER
 from simulator.histories.checkers.scene import Scene, Violation

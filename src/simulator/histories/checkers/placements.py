@@ -4,13 +4,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from kubeapi.codec import to_wire
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT, cluster_of_execution_space
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.needs import Needs
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from simulator.histories.ground_truth import WORKS, Change

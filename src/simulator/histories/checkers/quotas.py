@@ -9,13 +9,13 @@ of the quota, and a ResourceQuota in each cluster that is assigned something, an
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
 from leeward.api.meta import find_condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBinding
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.restores import work_of
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from simulator.histories.ground_truth import BINDINGS, KINDS, QUOTAS, Change, GroundTruth

@@ -7,12 +7,12 @@ Policies of histories leave marks (`histories/overriding.py`), so that this is j
 from collections.abc import Iterator
 from datetime import datetime
 
+from controller_runtime.identity import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
 from simulator.histories.checkers.scene import Scene, Violation, seconds_of
 from simulator.histories.checkers.states import States

@@ -7,11 +7,11 @@ others have to be chosen by spread constraints, or replicas are so large that ro
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.policy import ClusterAffinity
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from simulator.histories.ground_truth import Change

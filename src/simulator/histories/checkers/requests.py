@@ -8,9 +8,9 @@ Leases and events are left out: they have one writer each, and writing them twic
 from collections.abc import Iterator
 
 from kubeapi.codec import decode_any
+from kubeclient import Request
+from kubeclient.caller import HEADER
 from kubeserver.handler import User
-from leeward.client import Request
-from leeward.client.caller import HEADER
 from simulator.histories.checkers.owners import foreign_conditions, foreign_fields
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.ground_truth import HOME

@@ -9,6 +9,7 @@ since the backup stays, whatever the Work of its name asks for: an order is abou
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from leeward.api.names import (
     TEMPLATE_UID_ANNOTATION,
@@ -17,7 +18,6 @@ from leeward.api.names import (
     cluster_of_execution_space,
 )
 from leeward.api.work import Binding, Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.needs import needed_by
 from simulator.histories.checkers.scene import Scene, Violation, covers, replicas_of
 from simulator.histories.ground_truth import HOME, KINDS, WORKS, Change, is_ours, owner_of

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest, labels_of
 from leeward.api.meta import find_condition
 from leeward.api.names import cluster_of_execution_space
@@ -22,7 +23,6 @@ from leeward.api.rollout import (
     ROLLOUT_PAUSED_ANNOTATION,
 )
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of
 from simulator.histories.checkers.states import States

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from controller_runtime.identity import Key
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.manager.timing import Timing
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, touched_by, undisturbed
 from simulator.histories.checkers.losses import Loss, disturbances_of, losses_of, troubles_of
 from simulator.histories.checkers.states import States

@@ -4,9 +4,9 @@ eviction, and gives no number of replicas.
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import ResourceBinding, Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from simulator.histories.checkers.states import States

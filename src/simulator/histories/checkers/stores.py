@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kubeapi.meta import Manifest
-from leeward.api.meta import TypedObject
+from kubeapi.meta import Manifest, TypedObject
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.ground_truth import HOME, Change
 

@@ -8,6 +8,7 @@ for a custom resource as long as its user wants that.
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
@@ -17,7 +18,6 @@ from leeward.api.names import (
     POLICY_TAINTS_ANNOTATION,
 )
 from leeward.api.work import Binding, GracefulEvictionTask, Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.lateness import CONTROLLERS
 from simulator.histories.checkers.needs import Needs, is_of_an_earlier_template
 from simulator.histories.checkers.restores import template_uid

@@ -7,7 +7,7 @@ uniqueness are judged, and that a bookmark never runs back. An ERROR line ends t
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 
-from leeward.client import Request
+from kubeclient import Request
 from simulator.histories.checkers.ledger import Entry, Ledger
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.paths import Target, target_of

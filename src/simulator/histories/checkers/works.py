@@ -6,10 +6,10 @@ The bound is that of the binding controller without a fault, and starts anew beh
 
 from collections.abc import Iterator
 
+from controller_runtime.identity import Key
 from kubeapi.meta import Manifest
 from leeward.api.names import cluster_of_execution_space, execution_space
 from leeward.api.work import Binding, Work
-from leeward.runtime.identity import Key
 from simulator.histories.checkers.dependencies import LONGEST_WAIT_SECONDS
 from simulator.histories.checkers.lateness import CONTROLLERS, ENDLESS
 from simulator.histories.checkers.needs import Needs, needed_by

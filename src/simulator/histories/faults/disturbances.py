@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Coroutine
 
-from leeward.client import Request, Response
+from kubeclient import Request, Response
 from leeward.sim.member import SimulatedMember, agent_of
 from leeward.sim.network import Link
 from leeward.sim.network_faults import FaultProfile, NetworkFaults

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
 from kubeapi.loop.lives import Life
+from kubeclient import WorldError
 from kubeserver.store.medium import Loaded, MediumFailed
 from leeward.api.names import CONFIRMED_IDENTITY_ANNOTATION
 from leeward.api.resource import CLUSTERS
-from leeward.client import WorldError
 from leeward.runtime.sharding import Sharding
 from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World

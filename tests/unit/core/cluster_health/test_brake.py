@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from kubeapi.codec import from_wire
+from kubeapi.core import Namespace
 from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
-from leeward.api.core import Namespace
 from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION, LAST_SEEN_CONDITION
 from leeward.core.cluster_health.brake import (

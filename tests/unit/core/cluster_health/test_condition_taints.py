@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import OUTAGE_ANNOTATION, OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_ANNOTATION
 from leeward.core.cluster_health.condition_taints import (

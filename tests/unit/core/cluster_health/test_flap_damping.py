@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.core import Taint, Toleration
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.names import FLAPPING_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import Placement
 from leeward.core.cluster_health.condition_taints import decide_taints

@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import FLAPPING_ANNOTATION, FLAPPING_TAINT, POLICY_TAINTS_ANNOTATION
 from leeward.core.cluster_health.flap_damping import (
     Flapping,

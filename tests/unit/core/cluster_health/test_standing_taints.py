@@ -5,9 +5,9 @@ from datetime import datetime
 import pytest
 from msgspec import structs
 
+from kubeapi.core import Taint
 from kubeapi.meta import Manifest, format_time
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import DRAIN_TAINT, NOT_READY_TAINT, OUTAGE_ANNOTATION, POLICY_TAINTS_ANNOTATION
 from leeward.api.taint_record import NO_RECORD, RecordedTaint, TaintRecord, parse_record, render_record

@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 
 from kubeapi.codec import from_wire
+from kubeapi.core import NodeCondition
 from leeward.api.cluster import ResourceModel, ResourceModelRange
-from leeward.api.core import NodeCondition
 from leeward.api.counted import CountedContainer as Container
 from leeward.api.counted import CountedMeta as Meta
 from leeward.api.counted import CountedNode as Node

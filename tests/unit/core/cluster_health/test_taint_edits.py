@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.api.core import Taint
+from kubeapi.core import Taint
 from leeward.core.cluster_health.taint_edits import TaintProblem, describe_edits, edit_taints, parse_taint_edits
 
 OLD = (Taint("a", "NoSchedule", "1"), Taint("a", "NoExecute"), Taint("b", "NoSchedule"))

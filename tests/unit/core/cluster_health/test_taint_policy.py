@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeapi.codec import from_wire, to_wire
+from kubeapi.core import Taint
 from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import (
     FAILING_CONDITION,

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from leeward.api.core import Taint, Toleration
+from kubeapi.core import Taint, Toleration
 from leeward.api.meta import Condition
 from leeward.api.names import (
     FAILING_CONDITION,

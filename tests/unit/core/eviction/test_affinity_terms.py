@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from kubeapi.codec import encode
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, DRAIN_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work

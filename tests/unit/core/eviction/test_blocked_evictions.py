@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from kubeapi.meta import ObjectMeta
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.purge_mode import PurgeMode

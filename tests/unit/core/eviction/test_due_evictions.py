@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from kubeapi.core import Taint, Toleration
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition
 from leeward.api.names import (
     FAILING_CONDITION,

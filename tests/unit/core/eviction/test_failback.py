@@ -7,8 +7,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.failback import FailbackOptions
 from leeward.api.names import FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION, FLAPPING_ANNOTATION, HOME_ANNOTATION
 from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint

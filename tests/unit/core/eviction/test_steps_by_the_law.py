@@ -10,13 +10,13 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi.unstructured import value_at
 from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import ALWAYS
 from leeward.core.copies.disruption import CopyTable
 from leeward.core.eviction.progress import assess_tasks
 from leeward.core.eviction.withdrawal import Returns
-from leeward.core.interpreter.fields import value_at
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.placement import Snapshot, decide
 from leeward.planning import Fleet

@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint

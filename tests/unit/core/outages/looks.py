@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kubeapi.core import Taint
 from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import EVICTION_HELD_CONDITION, LAST_SEEN_CONDITION
 from leeward.api.work import GracefulEvictionTask

@@ -5,8 +5,8 @@ from datetime import datetime
 import pytest
 from msgspec.structs import replace
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.outage import OutageCounts, OutagePhase, OutageStatus, OutageStep, StepKind
 from leeward.core.outages.fold import newly_recovered
 from leeward.core.outages.record import OutageRecord, begin, recall, render

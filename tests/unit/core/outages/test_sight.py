@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
+from kubeapi.core import Taint, Toleration
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.outage import MoveState

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from kubeapi.codec import encode
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLAIMS_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import (
     ApplicationFailover,

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.policy import ClusterAffinity, ClusterAffinityTerm, Placement, SpreadConstraint
 from leeward.api.work import ResourceBindingStatus
 from leeward.core.placement.cause import cause_in, cause_of, with_cause

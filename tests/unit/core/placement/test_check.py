@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from kubeapi.core import Taint
 from kubeapi.meta import ObjectMeta
-from leeward.api.core import Taint
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.policy import ClusterAffinityTerm
 from leeward.api.purge_mode import PurgeMode

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from kubeapi.codec import encode
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import (
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_ANNOTATION,

@@ -13,8 +13,8 @@ import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import FAILBACK_ANNOTATION
 from leeward.api.policy import ApplicationFailover, DecisionConditions, FailoverBehavior
 from leeward.api.work import ResourceBinding, Work

@@ -8,8 +8,8 @@ from unittest import mock
 import msgspec
 import pytest
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster, ResourceSummary
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.policy import ClusterAffinity, ClusterPreferences, Placement, ReplicaSchedulingStrategy
 from leeward.api.rules import bounds

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeapi.codec import encode
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.failback import FailbackOptions
 from leeward.api.meta import find_condition
 from leeward.api.names import (

@@ -5,8 +5,8 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
+from kubeapi.core import Taint, Toleration
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement, ReplicaSchedulingStrategy, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.policy import ClusterAffinityTerm
 from leeward.api.work import ResourceBinding, ResourceBindingSpec, TargetCluster

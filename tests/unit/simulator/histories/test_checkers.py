@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from kubeapi.codec import encode
+from kubeapi.core import Taint
 from kubeapi.meta import Manifest, format_time
+from kubeclient import Request
+from kubeclient.caller import HEADER
 from kubeserver.store import Record
 from leeward.api.cluster import Cluster, ResourceSummary
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import (
     APPLIED_PLACEMENT_ANNOTATION,
@@ -22,8 +24,6 @@ from leeward.api.names import (
     execution_space,
 )
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, Work
-from leeward.client import Request
-from leeward.client.caller import HEADER
 from leeward.manager.timing import Timing
 from leeward.sim.journal import Journal
 from simulator.histories.checkers import (

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeapi.status import Status
+from kubeclient import Request, Response
 from kubeserver.errors import status_response
 from kubeserver.handler import Handler, StreamResponse, User
-from leeward.client import Request, Response
 from simulator.histories.handling import unhandled
 from tests.kubeserver.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
 

@@ -6,11 +6,10 @@ import pytest
 
 from simulator.histories.log_capture import captured_logs
 
-log = logging.getLogger("leeward.controllers.test")
 
-
-def test_an_error_with_a_traceback_is_a_bug_and_nothing_else_is(caplog: pytest.LogCaptureFixture) -> None:
-    bugs: list[str] = []
+@pytest.mark.parametrize("name", ["leeward.controllers.test", "controller_runtime.controller", "kubecluster.kubelet"])
+def test_an_error_with_a_traceback_is_a_bug_and_nothing_else_is(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    log, bugs = logging.getLogger(name), list[str]()
     with captured_logs(bugs.append):
         log.warning("a probe has failed", exc_info=ValueError("late"))
         log.error("the lease is lost")

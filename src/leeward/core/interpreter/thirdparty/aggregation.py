@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from kubeapi.diff import is_equal
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import mapping_at, value_at
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.interpreter.fields import mapping_at, value_at
 from leeward.core.interpreter.plausible import MAX_NUMBER
 from leeward.core.interpreter.rules import InterpretationError, Status
 

@@ -1,10 +1,10 @@
 """Argo Workflow: as many pods as its parallelism, and a status that belongs to the member while it runs."""
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import drop, mapping_at, mappings_at, put, text_at, value_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import ReplicaRequirements
 from leeward.core.interpreter.dependencies import pod_dependencies
-from leeward.core.interpreter.fields import drop, mapping_at, mappings_at, put, text_at, value_at
 from leeward.core.interpreter.rules import Rules
 from leeward.core.interpreter.thirdparty.kruise import count_at, required_spec, revise_parallelism
 from leeward.core.interpreter.thirdparty.pod_templates import node_claim

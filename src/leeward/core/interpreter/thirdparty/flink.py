@@ -6,6 +6,7 @@ from typing import Any
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.quantity import canonical_quantity, parse_quantity
+from kubeapi.unstructured import mapping_at, text_at, value_at
 from leeward.api.work import (
     AggregatedStatusItem,
     Component,
@@ -13,7 +14,6 @@ from leeward.api.work import (
     NodeClaim,
     ReplicaRequirements,
 )
-from leeward.core.interpreter.fields import mapping_at, text_at, value_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import Number, number, reported
 from leeward.core.interpreter.thirdparty.kruise import count_at

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import put
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.interpreter.fields import put
 from leeward.core.interpreter.rules import Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import (
     Fold,

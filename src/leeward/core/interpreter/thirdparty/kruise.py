@@ -5,9 +5,9 @@ from typing import Any
 
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import list_at, mapping_at, put, text_at, value_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
-from leeward.core.interpreter.fields import list_at, mapping_at, put, text_at, value_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import (
     Fold,

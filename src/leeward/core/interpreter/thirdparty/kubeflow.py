@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import list_at, mapping_at, mappings_at, text_at, value_at
 from leeward.api.work import AggregatedStatusItem, Component, ComponentReplicaRequirements, ReplicaRequirements
-from leeward.core.interpreter.fields import list_at, mapping_at, mappings_at, text_at, value_at
 from leeward.core.interpreter.rules import Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import (
     Fold,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import value_at
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.interpreter.fields import value_at
 from leeward.core.interpreter.rules import Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import fold_statuses, latest, reported, total_of
 from leeward.core.interpreter.thirdparty.merged_conditions import has_condition, merge_conditions

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from kubeapi import codec
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import int_at, list_at, mappings_at, text_at
 from leeward.api.meta import MOST_MESSAGE
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.interpreter.fields import int_at, list_at, mappings_at, text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.rules import InterpretationError
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, cast
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
+from kubeapi.unstructured import mapping_at, value_at
 from leeward.api.work import ComponentReplicaRequirements, NodeClaim, ReplicaRequirements
-from leeward.core.interpreter.fields import mapping_at, value_at
 from leeward.core.interpreter.pod_template import replica_requirements
 from leeward.core.interpreter.rules import InterpretationError
 

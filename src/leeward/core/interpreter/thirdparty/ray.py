@@ -5,9 +5,9 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import format_quantity, is_binary, parse_quantity
+from kubeapi.unstructured import mapping_at, mappings_at, text_at, value_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements
-from leeward.core.interpreter.fields import mapping_at, mappings_at, text_at, value_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import (
     Fold,

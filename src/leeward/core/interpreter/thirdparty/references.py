@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import mapping_at, mappings_at, value_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.core.interpreter.dependencies import pod_dependencies
-from leeward.core.interpreter.fields import mapping_at, mappings_at, value_at
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.thirdparty.pod_templates import Path, pod_template
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import mapping_at, text_at, value_at
 from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
-from leeward.core.interpreter.fields import mapping_at, text_at, value_at
 from leeward.core.interpreter.rules import Status
 
 

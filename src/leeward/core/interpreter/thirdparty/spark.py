@@ -7,8 +7,8 @@ from typing import Any
 
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.quantity import canonical_quantity, format_quantity
+from kubeapi.unstructured import mapping_at, text_at, value_at
 from leeward.api.work import AggregatedStatusItem, Component, ComponentReplicaRequirements
-from leeward.core.interpreter.fields import mapping_at, text_at, value_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import (
     Fold,

@@ -25,10 +25,10 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import int_at, list_at, mapping_at, mappings_at, take, text_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.dependencies import ingress_dependencies, service_import_dependencies
-from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, take, text_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 from leeward.core.interpreter.thirdparty.merged_conditions import Told, one_of_each_type, reports
 from leeward.core.interpreter.thirdparty.reflection import template_generation

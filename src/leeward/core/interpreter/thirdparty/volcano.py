@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.unstructured import mapping_at, mappings_at, text_at
 from leeward.api.work import AggregatedStatusItem, Component
-from leeward.core.interpreter.fields import mapping_at, mappings_at, text_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import (
     Fold,

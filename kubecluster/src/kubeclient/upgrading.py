@@ -1,0 +1,114 @@
+"""Connections that stop to be HTTP: after `101 Switching Protocols` they are bytes, both ways.
+
+    GET ...exec  Upgrade: SPDY/3.1 ──▶            kubectl exec, attach, cp and port-forward of older clients
+                                   ◀── 101
+
+Nothing is known here of what the bytes mean. A server that does not agree has answered in ordinary HTTP, which is left
+to be asked for in the ordinary way.
+"""
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+
+from yarl import URL
+
+from kubeapi.errors import Unreachable
+from kubeclient.resolving import JudgesAddresses, is_of_the_address, judged_addresses, more_telling
+
+MAX_HEAD_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * 1024
+_SWITCHING = "101"
+_ENDS = re.compile("[\r\n\0]")
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """`headers` are those of the answer. `chunks` must be closed, which ends the connection."""
+
+    headers: Mapping[str, str]
+    chunks: AsyncGenerator[bytes, None]
+    writer: asyncio.StreamWriter
+
+    async def send(self, data: bytes) -> None:
+        """Raises: Unreachable."""
+        try:
+            self.writer.write(data)
+            await self.writer.drain()
+        except OSError as error:
+            raise Unreachable(str(error)) from error
+
+
+async def upgrade(
+    url: URL,
+    headers: list[tuple[str, str]],
+    tls: ssl.SSLContext | bool,
+    method: str,
+    addresses: JudgesAddresses | None = None,
+) -> Upgraded | None:
+    """None where the server does not agree. Raises: OSError, ssl.SSLError, ForbiddenAddress; ValueError for headers
+    that would be more than one line.
+
+    Whoever calls bounds the time that it takes.
+    """
+    lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {url.authority}"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    if any(_ENDS.search(line) for line in lines):
+        raise ValueError("a header holds the end of a line")
+    reader, writer = await _connect(url, tls, addresses)
+    try:
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+        writer.transport.abort()
+        raise ConnectionResetError(str(error)) from error
+    except BaseException:
+        writer.transport.abort()
+        raise
+    if head[0].split(" ")[1:2] != [_SWITCHING]:
+        writer.transport.abort()
+        return None
+    if any(_ENDS.search(line) for line in head):
+        writer.transport.abort()
+        raise ConnectionResetError("the server has answered with what is no head of HTTP")
+    return Upgraded(_parsed(head[1:]), _chunks(reader, writer), writer)
+
+
+async def _connect(
+    url: URL, tls: ssl.SSLContext | bool, rules: JudgesAddresses | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connects to the first address of the host that answers. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
+    host, port, is_tls = url.host or "", url.port or 0, url.scheme == "https"
+    failed: OSError | None = None
+    for address in await judged_addresses(rules, host, port):
+        try:
+            return await asyncio.open_connection(
+                address,
+                port,
+                ssl=tls if is_tls else None,
+                server_hostname=host if is_tls else None,
+                limit=MAX_HEAD_BYTES,
+            )
+        except OSError as error:
+            if not is_of_the_address(error):
+                raise
+            failed = more_telling(failed, error)
+    raise failed or OSError(f"{host} has no address")
+
+
+def _parsed(lines: list[str]) -> dict[str, str]:
+    pairs = (line.partition(":") for line in lines if line)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+async def _chunks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AsyncGenerator[bytes, None]:
+    try:
+        while data := await reader.read(CHUNK_BYTES):
+            yield data
+    except OSError as error:
+        raise Unreachable(str(error)) from error
+    finally:
+        writer.transport.abort()
