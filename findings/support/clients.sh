@@ -12,7 +12,7 @@ declare -A packages=(
   [kr8s]=kr8s==0.20.15 [pykube]=pykube-ng==23.6.0
 )
 
-# install CLIENT...: brings the clients here, and starts the server.
+# install CLIENT...: brings the clients here, and starts the server; that is `program` where it is set.
 install() {
   clients=("$@")
   for client; do
@@ -31,7 +31,7 @@ install() {
   done
   openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out ca.pem -days 2 -subj /CN=api \
     -addext subjectAltName=IP:127.0.0.1 2> /dev/null
-  env/bin/python "$support/api.py" port seen &
+  env/bin/python "${program:-$support/api.py}" port seen &
   server=$!
   for _ in $(seq 100); do [[ ! -s port ]] || break; sleep 0.1; done
 }
