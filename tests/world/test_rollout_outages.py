@@ -6,6 +6,7 @@ from msgspec import structs
 from kubeapi.meta import Manifest
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.what_if import what_if
+from leeward.api.outage import OutagePhase
 from leeward.api.resource import CLUSTERS
 from leeward.api.rollout import (
     REVISION_ANNOTATION,
@@ -47,6 +48,7 @@ from tests.world.staging import (
     web_runs,
 )
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, policy, ready_replicas
+from tests.world.test_outage_objects import counts, only_outage, returned
 from tests.world.test_restarts import restart
 from tests.world.test_restored import restore
 from tests.world.test_shards import TWO, Processes
@@ -132,6 +134,10 @@ def test_a_replacement_in_an_untried_cluster_gets_the_proven_revision() -> None:
         await world.sleep(1_200)
         assert (await images(world))[spare] == OLD
         assert reason(world) == "Failed"
+        await returned(world, second)
+        await world.sleep(60)
+        outage = await only_outage(world, second)
+        assert (outage.status.phase, counts(outage)) == (OutagePhase.OVER, {"Moved": 1}), "a canary is not its concern"
 
     told(story)
 

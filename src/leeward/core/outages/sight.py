@@ -38,7 +38,7 @@ class CopySight:
 
     `uid` is that of its template, `made_at` when its binding was made. `tolerated_seconds` is how long it tolerates
     what evicts, None for ever; `due_at` is when it is due, where that is known. `is_replaced`: all that is elsewhere is
-    seen healthy. `is_behind`: it has left, and its old copy is not known to be cleaned up. `scheduled_at` is when its
+    seen to serve. `is_behind`: it has left, and its old copy is not known to be cleaned up. `scheduled_at` is when its
     binding was scheduled last. `held_then` is why it will be held when it is due, where its binding foresees that.
     """
 
@@ -138,8 +138,15 @@ def _is_replaced(
     return (
         (bool(others) or spec.asks_for_none)
         and is_current(binding)
-        and all(availability(work_in(t.name), clusters.get(t.name), t.replicas).is_whole for t in others)
+        and all(_serves(work_in(t.name), clusters.get(t.name), t.replicas) for t in others)
     )
+
+
+def _serves(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
+    """Tells whether all replicas of a copy surely serve. One whose own rollout stands still may, as for the end of an
+    eviction."""
+    known = availability(work, cluster, replicas)
+    return known.is_whole or known.at_least >= max(1, replicas)
 
 
 def decide_state(sight: CopySight, before: MoveState | None, there: ClusterSight) -> tuple[MoveState, str, str]:

@@ -96,6 +96,14 @@ def test_an_old_copy_is_behind_while_it_leaves_and_while_its_work_is_there(
 COPIES = duplicated("member1", "member2", "member3")
 
 
+def stalled(**ready: int) -> dict[str, Work]:
+    """Copies of which that in member3 is in a rollout that stands still: Unhealthy, while its old replicas serve."""
+    copies = works(ready)
+    status = copies["member3"].status
+    report = replace(status.manifest_statuses[0], health="Unhealthy")
+    return {**copies, "member3": replace(copies["member3"], status=replace(status, manifest_statuses=(report,)))}
+
+
 @pytest.mark.parametrize(
     ("made", "copies", "replaced"),
     [
@@ -112,15 +120,17 @@ COPIES = duplicated("member1", "member2", "member3")
         (bound(), {}, False),
         (bound(placement=COPIES, member2=4), works({"member2": 4}), True),
         (bound(placement=COPIES, member2=1), works({"member2": 1}), True),
+        (bound(placement=COPIES, member2=4, member3=4), stalled(member2=4, member3=4), True),
+        (bound(placement=COPIES, member2=4, member3=4), stalled(member2=4, member3=3), False),
         (aggregated(bound(member2=4), 0), works({"member2": 4}), False),
     ],
     ids=[
         "healthy elsewhere", "not all of it", "in another cluster", "nothing seen", "too few are placed",
         "more are placed", "in two clusters", "in one of two", "a part has left", "nothing has left", "no place",
-        "a copy", "a copy that asks for less", "a binding that is not rendered",
+        "a copy", "a copy that asks for less", "a rollout that stands still", "one that costs a replica", "a binding that is not rendered",
     ],
 )  # fmt: skip
-def test_s1_it_is_replaced_once_all_that_is_asked_for_is_seen_healthy_elsewhere(
+def test_s1_it_is_replaced_once_all_that_is_asked_for_is_seen_to_serve_elsewhere(
     made: ResourceBinding, copies: Mapping[str, Work], *, replaced: bool
 ) -> None:
     assert seen(made, copies).is_replaced is replaced
