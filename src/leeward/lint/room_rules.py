@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from leeward.answers.cluster_timeline import lost
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import FleetState
 from leeward.api.policy import Placement
 from leeward.api.work import Binding
+from leeward.core.placement.cause import cause_of
 from leeward.core.placement.ranks import find_replacement
 from leeward.core.placement.replacement import place_anew
 from leeward.core.scheduling import Unplaceable
@@ -58,7 +60,8 @@ def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
             placed = place_anew(binding, binding.spec, fleets.without(""), picture.state.as_of)
             if isinstance(placed, Unplaceable):
                 if _could_be_placed(placement, picture.state, ()):
-                    yield _diagnostic(claim, f"{claim.template} finds no place now: {placed.message}")
+                    why = cause_of(placed, binding.spec, picture.state.clusters) or placed.message
+                    yield _diagnostic(claim, f"{claim.template} finds no place now: {why}")
                 continue
             spec = msgspec.structs.replace(binding.spec, clusters=placed.clusters)
             binding = msgspec.structs.replace(binding, spec=spec)
@@ -78,12 +81,14 @@ def _shortages(binding: Binding, placement: Placement, fleets: _Fleets) -> Itera
         left = msgspec.structs.replace(binding.spec, clusters=rest)
         found = find_replacement(binding, left, fleets.without(target.name), fleets.state.as_of)
         if isinstance(found, Unplaceable) and _could_be_placed(placement, fleets.state, (target.name,)):
-            yield _Shortage(target.name, target.replicas, found.message)
+            dead = lost(fleets.state.clusters[target.name], fleets.state.as_of)
+            why = cause_of(found, left, {**fleets.state.clusters, target.name: dead})
+            yield _Shortage(target.name, target.replicas, why or found.message)
 
 
-def _could_be_placed(placement: Placement, state: FleetState, lost: Collection[str]) -> bool:
+def _could_be_placed(placement: Placement, state: FleetState, without: Collection[str]) -> bool:
     """Tells whether the placement allows it: LW003 and LW004 tell where it does not."""
-    allowed = allowed_clusters(placement, state.clusters).difference(lost)
+    allowed = allowed_clusters(placement, state.clusters).difference(without)
     return bool(allowed) and can_be_spread(placement, allowed, state.clusters)
 
 

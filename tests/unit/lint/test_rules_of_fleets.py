@@ -90,8 +90,9 @@ def test_what_would_find_no_room_elsewhere_is_told(room: int, found: list[str]) 
     report = linted(state)
     assert rules_in(report) == found
     if found:
-        assert report.findings[0].sentence.startswith(
+        assert report.findings[0].sentence == (
             "Deployment default/nginx: 2 replicas would find no place when a is lost: "
+            "Its policy allows a and b only: a is down, b has too little room."
         )
 
 
@@ -107,7 +108,8 @@ def test_what_finds_no_place_now_is_told() -> None:
     state = fleet([roomy("a", 1), roomy("b", 1)], app(AGGREGATED, 5), policies=[policy(AGGREGATED)])
     report = linted(state)
     assert rules_in(report) == ["LW006"]
-    assert report.findings[0].sentence.startswith("Deployment default/nginx finds no place now: ")
+    why = "Its policy allows a and b only, and a and b have too little room."
+    assert report.findings[0].sentence == f"Deployment default/nginx finds no place now: {why}"
 
 
 def test_a_cluster_that_does_not_take_it_is_no_second_place() -> None:
@@ -115,7 +117,7 @@ def test_a_cluster_that_does_not_take_it_is_no_second_place() -> None:
     without = roomy("b", 9)
     without = msgspec.structs.replace(without, status=msgspec.structs.replace(without.status, api_enablements=()))
     tainted = roomy("b", 9, taints=(Taint(key="team", effect="NoSchedule"),))
-    for other, why in ((without, "did not have the API resource"), (tainted, "had untolerated taint {team")):
+    for other, why in ((without, "b does not serve the kind Deployment"), (tainted, "b has the taint team")):
         report = linted(fleet([roomy("a", 9), other], app(BOTH, 2, a=2), policies=[policy(BOTH)]))
         assert rules_in(report) == ["LW006"]
         assert why in report.findings[0].sentence
@@ -131,7 +133,7 @@ def test_what_has_no_replicas_needs_a_cluster_that_knows_its_kind() -> None:
     """The application is that of LW012-near-everywhere.yaml, which is for the clusters a and b."""
     report = linted_on(fleet([roomy("a", 9), roomy("b", 9)]), "LW012-near-everywhere.yaml")
     assert [(finding.rule, finding.about) for finding in report.findings] == [("LW006", "Thing shop/one")]
-    assert "did not have the API resource" in report.findings[0].sentence
+    assert "a and b do not serve the kind Thing" in report.findings[0].sentence
 
 
 def test_a_gate_that_is_on_is_no_finding() -> None:
