@@ -150,14 +150,14 @@ class _Projecting:
         self._decide(keys, now)
 
     def _report(self, now: datetime) -> bool:
-        """Lets clusters report what was reserved in them a while ago; a copy that waits for a purge is not there."""
+        """Lets clusters report what was reserved in them a while ago. A copy that waits for a purge is not there: its
+        room is given back where anything else arrives, since only a report that changes does so."""
         if self._placed_at is None or now - self._placed_at < REPORTED_AFTER:
             return False
         fleet, self._placed_at = self.found.fleet, None
-        for binding in (self.found.bindings[key] for key in self.found.decisions):
-            if purged_in(binding.spec):
-                fleet.release(owner_of(binding))
-        for name, reserved in fleet.reservations.all().items():
+        decided = [self.found.bindings[key] for key in self.found.decisions]
+        absent = {owner_of(binding) for binding in decided if purged_in(binding.spec)}
+        for name, reserved in fleet.reservations.all(without=absent).items():
             if fleet[name].is_ready:
                 with suppress(ValueError, ArithmeticError):
                     fleet.put(after_arrival(fleet[name], reserved, self._state.requests_in(name)))

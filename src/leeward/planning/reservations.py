@@ -7,7 +7,7 @@ ResourceQuotaEstimate).
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,6 +25,8 @@ from leeward.core.quota.quota_room import (
 )
 from leeward.core.scheduling.model import MAX_REPLICAS, Request
 from leeward.planning.capacity import Capacity, Demand, request_of
+
+NOBODY: Set[str] = frozenset()
 
 
 class Reserved(Object, frozen=True):
@@ -83,6 +85,15 @@ class _Account:
         for part in (part for parts in due for part in parts):
             _take(self.capacity, request_of(part.requirements), part.replicas)
         return self.capacity
+
+    def left_without(self, keys: Set[str]) -> Capacity | None:
+        """Capacity with nothing reserved under these keys."""
+        if keys.isdisjoint(self.reserved):
+            return self.left()
+        capacity = _capacity_of(self.cluster)
+        for part in (part for key, parts in self.reserved.items() if key not in keys for part in parts):
+            _take(capacity, request_of(part.requirements), part.replicas)
+        return capacity
 
     def left_in(self, namespace: str, quotas: Sequence[ReportedQuota]) -> tuple[ReportedQuota, ...]:
         """The quotas of the namespace, with what is reserved in it counted as used."""
@@ -148,11 +159,12 @@ class Reservations:
 
         return room if found else None
 
-    def all(self) -> Mapping[str, tuple[Reserved, ...]]:
-        """Reservations in each cluster, in the order in which they were made; clusters without any are left out."""
+    def all(self, without: Set[str] = NOBODY) -> Mapping[str, tuple[Reserved, ...]]:
+        """Reservations in each cluster, in the order in which they were made; clusters without any are left out, and
+        `without` names bindings whose reservations are."""
         found: dict[str, tuple[Reserved, ...]] = {}
         for name, account in self._accounts.items():
-            capacity = account.left() if account.reserved else None
+            capacity = account.left_without(without) if account.reserved.keys() - without else None
             if capacity is not None:
                 found[name] = tuple(Reserved(replicas=n, resource_request=each) for each, n in capacity.taken)
         return found
