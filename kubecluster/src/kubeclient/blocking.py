@@ -16,7 +16,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import cast
 from urllib.parse import urlencode, urlsplit
 
-from kubeapi.errors import TooLarge, Undecodable, Unreachable, Untrusted
+from kubeapi.errors import TooLarge, Undecodable, Unreachable, Untrusted, told_of
 from kubeapi.loop.clock import Deadline
 from kubeapi.tls import blames_a_certificate
 from kubeapi.transport import Request, Response, escaped
@@ -154,4 +154,4 @@ def _mapped_errors(what: str) -> Generator[None, None, None]:
         raise Unreachable(f"{what}: no answer in time") from error
     except (HTTPException, OSError) as error:
         kind = Untrusted if blames_a_certificate(error) else Unreachable
-        raise kind(f"{what}: {error or type(error).__name__}") from error
+        raise kind(f"{what}: {told_of(error)}") from error

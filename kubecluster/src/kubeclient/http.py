@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from urllib.parse import urlencode, urlsplit
 
-from kubeapi.errors import LocalFailure, NameNotFound, TooLarge, Undecodable, Unreachable, Untrusted
+from kubeapi.errors import LocalFailure, NameNotFound, TooLarge, Undecodable, Unreachable, Untrusted, told_of
 from kubeapi.retry_after import error_of_answer
 from kubeapi.tls import blames_a_certificate
 from kubeapi.transport import Request, Response, escaped, split_lines
@@ -213,4 +213,4 @@ def mapped_errors(what: str) -> Generator[None, None, None]:
             kind = NameNotFound if is_missing_name(error) else LocalFailure
             raise kind(f"{what}: {error}") from error
         kind = Untrusted if blames_a_certificate(error) else Unreachable
-        raise kind(f"{what}: {error or type(error).__name__}") from error
+        raise kind(f"{what}: {told_of(error)}") from error

@@ -3,6 +3,8 @@
 "Could not see" (`Unreachable`, `Undecodable`) is never "is gone" (`NotFound`).
 """
 
+import os
+
 import msgspec
 
 from kubeapi import codec
@@ -146,3 +148,10 @@ def error_of_status(status: Status) -> ApiError:
     if status.code == NOT_FOUND and not _is_about_an_object(status):
         return NotServed(status)
     return _BY_CODE.get(status.code, ApiError)(status)
+
+
+def told_of(error: Exception) -> str:
+    """`connection refused`, without the number and the address that the operating system's call adds."""
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno).lower()
+    return str(error) or type(error).__name__

@@ -8,12 +8,11 @@ import msgspec
 
 from leeward.answers.decisions import expected_of, is_braked
 from leeward.answers.fleet_state import FleetState
-from leeward.answers.next_steps import NextStep, threshold_steps
+from leeward.answers.next_steps import NextStep, taints_to_come, threshold_steps
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.cluster_identity import replaced
-from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.outage import held_when_due
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.eviction.blocked_evictions import why_braked
@@ -97,14 +96,11 @@ def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) ->
         yield from _departures(state, cluster, bindings)
         return
     yield from threshold_steps(state, cluster)
-    expected = expected_of(state)[cluster.name]
-    if expected is not cluster and not cluster.has_no_execute:
-        for taint in expected.taints:
-            if taint.effect == NO_EXECUTE:
-                yield NextStep(taint.time_added, f"{cluster.name} gets the taint {taint}, unless it is back by then")
+    for taint in taints_to_come(state, cluster):
+        yield NextStep(taint.time_added, f"{cluster.name} gets the taint {taint}, unless it is back by then")
     if looks_dead(cluster) and is_braked(state, state.clusters.values()):
         yield NextStep(None, f"nothing leaves it: {why_braked(state.recorded.brake.reason)}")
-    yield from _departures(state, expected, bindings)
+    yield from _departures(state, expected_of(state)[cluster.name], bindings)
     if looks_dead(cluster):
         ready_after = timedelta(seconds=state.settings.cluster_success_threshold)
         yield NextStep(None, f"it counts as Ready {ready_after.total_seconds():g} s after it answers again")

@@ -108,7 +108,9 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def needs_somebody(self) -> bool:
-        return self.state in NEEDS_SOMEBODY
+        """Of what a lost cluster has taken, only what nothing is known to serve of."""
+        serves_nobody = bool(self.replicas) and not any(row.ready for row in self.where)
+        return self.state in NEEDS_SOMEBODY or (self.state is ApplicationState.OUTAGE and serves_nobody)
 
 
 def explain_binding(state: FleetState, key: BindingName) -> Explanation:

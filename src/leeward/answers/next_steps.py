@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from leeward.answers.decisions import expected_of
+from leeward.answers.decisions import expected_of, is_braked
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.monitor_grace_period import OVERDUE_SHARE
 from leeward.core.cluster_health.outage import OutageReport, clusters_of, not_seen_since
@@ -47,16 +48,21 @@ def next_steps(
 
 
 def _of_clusters(state: FleetState, key: BindingName) -> Iterator[NextStep]:
-    expected = expected_of(state)
     for name in dict.fromkeys(clusters_of(state.bindings[key].spec)):
         cluster = state.clusters.get(name)
         if cluster is None or cluster.is_being_deleted:
             continue
         yield from threshold_steps(state, cluster)
-        if expected[name] is not cluster and not cluster.has_no_execute:
-            due = [taint.time_added for taint in expected[name].taints if taint.effect == NO_EXECUTE]
-            for instant in due:
-                yield NextStep(instant, f"{name} gets the taint NoExecute, unless it is back by then")
+        for taint in taints_to_come(state, cluster):
+            yield NextStep(taint.time_added, f"{name} gets the taint NoExecute, unless it is back by then")
+
+
+def taints_to_come(state: FleetState, cluster: Cluster) -> list[Taint]:
+    """NoExecute taints that the cluster gets if its outage lasts; none while the brake holds them."""
+    expected = expected_of(state)[cluster.name]
+    if expected is cluster or cluster.has_no_execute or is_braked(state, state.clusters.values()):
+        return []
+    return [taint for taint in expected.taints if taint.effect == NO_EXECUTE]
 
 
 def threshold_steps(state: FleetState, cluster: Cluster) -> Iterator[NextStep]:

@@ -150,8 +150,8 @@ class _Projecting:
         self._decide(keys, now)
 
     def _report(self, now: datetime) -> bool:
-        """Lets clusters report what was reserved in them a while ago. A copy that waits for a purge is not there: its
-        room is given back where anything else arrives, since only a report that changes does so."""
+        """Lets clusters report what was reserved in them a while ago. A copy that waits for a purge is not there.
+        Its room is given back where anything else arrives: a report that stays the same gives none back."""
         if self._placed_at is None or now - self._placed_at < REPORTED_AFTER:
             return False
         fleet, self._placed_at = self.found.fleet, None

@@ -47,7 +47,7 @@ ASSUMED = "flags are not known here: the defaults are assumed for all instants"
 def explanation_lines(told: Explanation) -> Iterator[str]:
     replicas = f", {counted(told.replicas, 'replica')}" if told.replicas else ""
     yield from title(f"{told.workload}{replicas}, as of {full_moment(told.as_of)}")
-    yield from headline(MARKS[told.state], told.headline)
+    yield from headline(NEEDS_SOMEBODY if told.needs_somebody else MARKS[told.state], told.headline)
     if told.where:
         yield from section("WHERE")
         yield from table(WHERE, [_copy(each, told.as_of) for each in told.where], (1, 2))

@@ -30,8 +30,8 @@ _CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS"
 _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
 _SHORTEST_NOTE = 12
 _NOT_HELD = (
-    (Hold.KEPT, "eviction kept where it is", "evictions kept where they are"),
-    (Hold.WAITING, "eviction waiting for its turn", "evictions waiting for their turn"),
+    (Hold.KEPT, "application is kept where it is", "applications are kept where they are"),
+    (Hold.WAITING, "application waits for its turn to leave", "applications wait for their turn to leave"),
 )
 
 

@@ -1,11 +1,14 @@
 """Findings about clusters: what is wrong, or will count soon, and what becomes of the applications on them."""
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
-from leeward.core.cluster_health.brake import VANISHED
+from leeward.api.core import Taint, Toleration
+from leeward.api.names import NOT_READY_TAINT
+from leeward.core.cluster_health.brake import VANISHED, Brake, looks_dead
 from leeward.core.cluster_health.cluster_identity import replaced
+from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.outage import held_when_due
 from leeward.core.cluster_health.standing_taints import removal_told
 from leeward.core.eviction.due_evictions import Stay, decide_stay
@@ -83,6 +86,8 @@ def _has_no_ready_node(cluster: Cluster) -> bool:
 def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
     """`5 applications: 3 moving, 1 due at 02:45:17 (in 4 min), 1 held`; nothing where there are none."""
     moving, staying, stays, holds = 0, 0, list[Stay](), list[Hold]()
+    brake = observed.brake.brake if observed.brake is not None else Brake()
+    is_braked = brake.engaged and not brake.overruled and looks_dead(cluster)
     for binding in filter(is_application, observed.bindings):
         spec = binding.spec
         if any(task.from_cluster == cluster.name for task in spec.graceful_eviction_tasks):
@@ -91,6 +96,8 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
             hold = hold_of(binding)
             if hold is not None:
                 holds.append(hold[0])
+            elif is_braked and not _tolerates_for_ever(spec.tolerations, observed.now):
+                holds.append(Hold.HELD)
             elif held_when_due(binding, cluster.name):
                 staying += 1
             else:
@@ -107,6 +114,11 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
     ]
     number = moving + staying + len(stays) + len(holds)
     return (f"{counted(number, 'application')}: {', '.join(filter(None, parts))}",) if number else ()
+
+
+def _tolerates_for_ever(tolerations: Sequence[Toleration], now: datetime) -> bool:
+    taint = Taint(NOT_READY_TAINT, effect=NO_EXECUTE, time_added=now)
+    return decide_stay((taint,), tolerations, now).due is None
 
 
 def doubtful_clusters(observed: Observed) -> Iterator[Finding]:

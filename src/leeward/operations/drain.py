@@ -21,6 +21,7 @@ from leeward.api.names import (
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding
 from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.placement.cause import cause_in
 from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.sentences import counted
 from leeward.operations.taints import CORDON, DRAIN, change_taints, with_taint, without_taints
@@ -109,7 +110,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
         if held.reason == HeldReason.NOTHING_TO_GAIN:
             return Copy(workload, f"stays, {held.message}", staying=True)
         waits = held.reason == HeldReason.WAITING_FOR_TURN
-        return Copy(workload, "waits for its turn" if waits else f"held: {held.message}")
+        return Copy(workload, "waits for its turn" if waits else f"held: {cause_in(held.reason, held.message)}")
     return Copy(workload, f"{counted(target.replicas, 'replica')} to move" if target.replicas else "to move")
 
 

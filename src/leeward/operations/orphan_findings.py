@@ -36,7 +36,7 @@ class OrphanFindings:
 def told(seen: Findings) -> Found:
     """Findings as `leeward status` tells them: what cannot be seen here is a finding or a note, never unseen."""
     unread = [
-        f"orphans in {cluster}: {problem}"
+        f"orphans in {cluster}: {problem}; `leeward orphans` looks again"
         for cluster, problem in sorted(seen.unreadable.items())
         if cluster not in seen.obstacles
     ]
@@ -45,7 +45,11 @@ def told(seen: Findings) -> Found:
     findings = [_finding("object", "in members that the control plane has forgotten", seen.orphans)]
     findings.append(_finding("Work", "whose binding is gone", seen.works))
     findings.append(_without_credential(seen))
-    return Found([finding for finding in findings if finding is not None], unread, _without_proxy(seen))
+    notes = [
+        *_unlooked(seen, ReadingObstacle.NOT_READY, "not Ready"),
+        *_unlooked(seen, ReadingObstacle.NO_PROXY, "this control plane has no cluster proxy"),
+    ]
+    return Found([finding for finding in findings if finding is not None], unread, notes)
 
 
 def _without_credential(seen: Findings) -> Finding | None:
@@ -62,12 +66,12 @@ def _without_credential(seen: Findings) -> Finding | None:
     return Finding(Severity.NEEDS_SOMEBODY, about, sentence, tuple(details), f"leeward explain cluster/{clusters[0]}")
 
 
-def _without_proxy(seen: Findings) -> list[str]:
-    clusters = [name for name, obstacle in sorted(seen.obstacles.items()) if obstacle is ReadingObstacle.NO_PROXY]
+def _unlooked(seen: Findings, why: ReadingObstacle, said: str) -> list[str]:
+    clusters = [name for name, obstacle in sorted(seen.obstacles.items()) if obstacle is why]
     if not clusters:
         return []
     named = ", ".join(clusters[:NAMED_AT_MOST]) + (", ..." if len(clusters) > NAMED_AT_MOST else "")
-    return [f"orphans are not looked for in {named}: this control plane has no cluster proxy"]
+    return [f"orphans are not looked for in {named}: {said}"]
 
 
 def _finding(kind: str, said: str, orphans: Sequence[Orphan | OrphanWork]) -> Finding | None:

@@ -14,7 +14,7 @@ Beside them stand Works whose binding is gone (`orphan_works.py`), which is aske
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import cast
 
@@ -84,6 +84,8 @@ class ReadingObstacle(Enum):
     """Member that is Ready, and of which no credential can be used."""
     NO_PROXY = "NoProxy"
     """Member in Pull mode, in a control plane without a cluster proxy."""
+    NOT_READY = "NotReady"
+    """Member that is not Ready: its Cluster tells why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +135,11 @@ async def find_orphans(control_plane: Client, reach: Reach, seconds: float | Non
     async def look(cluster: Cluster) -> _Seen:
         try:
             async with asyncio.timeout(seconds), turns:
-                return await _look_at_member(cluster, hub, reach)
+                found = await _look_at_member(cluster, hub, reach)
         except TimeoutError:
-            return _Seen(problem=f"it was not read within {seconds:g} s")
+            found = _Seen(problem=f"it was not read within {seconds:g} s")
+        is_told = bool(found.problem) and not cluster.is_ready
+        return replace(found, obstacle=ReadingObstacle.NOT_READY) if is_told else found
 
     seen = await asyncio.gather(*map(look, clusters))
     known = before | await _works(control_plane)
@@ -219,8 +223,7 @@ async def _look_at_member(cluster: Cluster, hub: str, reach: Reach) -> _Seen:
 
 
 def _obstacle_of(cluster: Cluster, error: WorldError) -> ReadingObstacle | None:
-    """A Push member that is not Ready tells its fault by its Cluster."""
-    if isinstance(error, NoCredential) and cluster.is_ready:
+    if isinstance(error, NoCredential):
         return ReadingObstacle.NO_CREDENTIAL
     if isinstance(error, NotFound) and cluster.spec.sync_mode == "Pull":
         return ReadingObstacle.NO_PROXY

@@ -217,7 +217,7 @@ def _status(
         findings=worst_first(found),
         clusters=rows,
         brake=None if observed.brake is None else _brake_status(observed.brake),
-        held=[held for binding in bindings if (held := _held(binding)) is not None],
+        held=[held for binding in filter(is_application, bindings) if (held := _held(binding)) is not None],
         applications=sum(map(is_application, bindings)) if counts else None,
         replicas=sum(target.replicas for b in bindings for target in b.spec.clusters) if counts else None,
         leading=sorted(lease.name for lease in observed.leases if _leads(lease, observed.now)),

@@ -1,15 +1,18 @@
 """Explanation of a cluster that is lost: what is so and what comes, and nothing of what would have been."""
 
+from click import unstyle
 from msgspec.structs import replace
 
 from kubeapi.meta import format_time
 from leeward.answers.cluster_explanation import ClusterExplanation, explain_cluster
-from leeward.answers.explanation import Explanation
+from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.subjects import asked_of, explain_in
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import LOSS_COVERED_CONDITION, OUTAGE_ANNOTATION
+from leeward.cli.explain_text import explanation_lines
+from leeward.core.cluster_health.brake import Brake
 from tests.answers_page import named
 from tests.builders import at, binding, cluster, dead, duplicated, targets
 from tests.fleet_pictures import picture_of
@@ -40,6 +43,23 @@ def test_of_a_lost_cluster_nothing_is_told_of_what_would_be_if_it_were_lost() ->
     found = told(lost())
     assert not [said for said in found.why if COVERED[1:] in said]
     assert TO_COME in [step.sentence for step in found.next]
+
+
+def test_while_the_brake_holds_no_taint_is_said_to_come() -> None:
+    """Nobody knows when the brake is released."""
+    braked = replace(state_of(lost()).recorded, brake=Brake(at(-30), reason="MostOfFleet"))
+    state = FleetState(braked)
+    web = explain_in(state, asked_of("deploy/web", "default"))
+    for found in (explain_cluster(state, "m1"), web):
+        assert not [step.sentence for step in found.next if "gets the taint" in step.sentence]
+
+
+def test_a_lost_cluster_that_takes_all_that_serves_needs_somebody() -> None:
+    found = explain_in(state_of(lost()), asked_of("deploy/web", "default"))
+    assert isinstance(found, Explanation)
+    assert (found.state, found.needs_somebody) == (ApplicationState.OUTAGE, True)
+    assert found.headline == "m1 is lost; 0 of 2 are known to serve"
+    assert any(unstyle(line).startswith("! m1 is lost") for line in explanation_lines(found))
 
 
 def leaving() -> Cluster:

@@ -79,10 +79,11 @@ def test_what_is_wrong_comes_first_within_100_columns_and_without_colours(server
     assert "\x1b" not in out
 
 
-def holds(server: JsonServer, name: str, reason: str) -> None:
+def holds(server: JsonServer, name: str, reason: str, kind: str = "Deployment") -> None:
     condition = {"type": "leeward.dev/EvictionHeld", "status": "True", "reason": reason, "message": "so"}
     condition["lastTransitionTime"] = "2026-01-01T00:00:00Z"
-    spec = {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "namespace": "x"}}
+    resource = {"apiVersion": "v1" if kind == "ConfigMap" else "apps/v1", "kind": kind, "name": name, "namespace": "x"}
+    spec = {"resource": resource, "replicas": 0 if kind == "ConfigMap" else 2}
     server.objects[f"{BINDINGS}/{name}"] = {
         "metadata": {"name": name, "namespace": "x"},
         "spec": spec,
@@ -95,10 +96,11 @@ def test_evictions_that_are_kept_or_wait_are_counted(server: JsonServer, run: Ru
     holds(server, "web", "NothingToGain")
     holds(server, "shop", "WaitingForTurn")
     told = " ".join(run()[1].split())
-    assert "1 eviction kept where it is (`leeward explain deployment/web -n x --kubeconfig " in told
-    assert "; 1 eviction waiting for its turn (`leeward explain deployment/shop -n x " in told
+    assert "1 application is kept where it is (`leeward explain deployment/web -n x --kubeconfig " in told
+    assert "; 1 application waits for its turn to leave (`leeward explain deployment/shop -n x " in told
     holds(server, "mail", "NothingToGain")
-    assert "2 evictions kept where they are (" in run()[1]
+    holds(server, "settings", "NothingToGain", "ConfigMap")
+    assert "2 applications are kept where they are (" in run()[1], "a ConfigMap is none, as in the Outage"
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

@@ -174,7 +174,7 @@ def test_what_is_no_http_is_no_answer() -> None:
 def test_whom_nobody_answers_is_unreachable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with pytest.raises(Unreachable):
+    with pytest.raises(Unreachable, match=r"^GET [^ ]*: connection refused$"):
         send(asking_transport_of(Connection(f"http://127.0.0.1:{port}")))
 
 

@@ -1,6 +1,7 @@
 """The HTTP transport, tried with the front of kubeserver over real sockets."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -144,6 +145,18 @@ def test_a_server_of_another_authority_is_not_trusted_unless_verification_is_off
     assert isinstance(tls(tmp_path, lambda _: {"certificate_authority": Authority("other").certificate}), Untrusted)
     code, _ = tls(tmp_path, lambda _: {"insecure_skip_tls_verify": True})
     assert code == 201
+
+
+def test_a_server_that_is_not_there_refuses_the_connection_in_plain_words() -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+        transport = transport_of(Connection(f"http://127.0.0.1:{port}"))
+        with pytest.raises(Unreachable, match=r"^GET [^ ]*: connection refused$"):
+            await ask(transport)
+        await transport.close()
+
+    asyncio.run(main())
 
 
 def test_a_handshake_that_is_cut_off_is_unreachable_and_not_untrusted() -> None:

@@ -122,6 +122,17 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
     assert finding.details == ("5 applications: 1 moving, 1 due at 02:45:17 (in 4 min), 1 not due, 1 kept, 1 waiting",)
 
 
+def test_the_brake_holds_what_is_in_a_dead_cluster_and_is_not_due_yet() -> None:
+    """The Outage counts them so."""
+    forever = {"clusterTolerations": [{"operator": "Exists"}]}
+    there = (binding("a", "fra-2"), binding("b", "fra-2", placement=forever), binding("c", leaving="fra-2"))
+    engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters look dead")
+    for brake, what in ((engaged, "1 moving, 1 not due, 1 held"), (None, "1 moving, 2 not due")):
+        found = findings_of(observed(dead("fra-2"), bindings=there, brake=brake))
+        (lost,) = (each for each in found if each.about == "cluster/fra-2")
+        assert lost.details == (f"3 applications: {what}",)
+
+
 def test_every_reason_of_a_held_eviction_has_a_meaning_and_stands_on_the_page() -> None:
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (held|kept|waiting) \|", PAGE.read_text(), re.MULTILINE)
     documented = {reason: Hold(hold) for row, hold in rows for reason in re.findall(r"\w+", row)}

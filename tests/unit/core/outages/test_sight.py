@@ -127,7 +127,8 @@ def stalled(**ready: int) -> dict[str, Work]:
     ids=[
         "healthy elsewhere", "not all of it", "in another cluster", "nothing seen", "too few are placed",
         "more are placed", "in two clusters", "in one of two", "a part has left", "nothing has left", "no place",
-        "a copy", "a copy that asks for less", "a rollout that stands still", "one that costs a replica", "a binding that is not rendered",
+        "a copy", "a copy that asks for less", "a rollout that stands still", "one that costs a replica",
+        "a binding that is not rendered",
     ],
 )  # fmt: skip
 def test_s1_it_is_replaced_once_all_that_is_asked_for_is_seen_to_serve_elsewhere(
