@@ -5,7 +5,7 @@ import pytest
 from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeclient import Forbidden
-from leeward.answers.explanation import ApplicationState, Explanation
+from leeward.answers.explanation import NOTHING_MOVES, ApplicationState, Explanation
 from leeward.answers.subjects import asked_of, explain_in
 from leeward.api.meta import find_condition
 from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
@@ -274,5 +274,13 @@ def test_explain_says_what_a_quota_refuses() -> None:
         assert isinstance(told, Explanation)
         assert (told.state, told.decides) == (ApplicationState.UNPLACED, before)
         assert told.headline.startswith("It is not placed as wanted: FederatedResourceQuota default/team allows cpu ")
+        tried = "it is tried again when the quota changes, or others use less of it"
+        assert [step.sentence for step in told.next] == [tried]
+        await apply(world.client, asking("big", 6), policy("big", DIVIDED))
+        await world.sleep(10)
+        told = explain_in(await picture(world), asked_of("deploy/big", "default"))
+        assert isinstance(told, Explanation)
+        assert told.headline.startswith("It has no copy anywhere: FederatedResourceQuota default/team allows cpu ")
+        assert NOTHING_MOVES not in told.why, "it is nowhere"
 
     play(story, manager=ENFORCED)

@@ -3,8 +3,6 @@
 "Could not see" (`Unreachable`, `Undecodable`) is never "is gone" (`NotFound`).
 """
 
-import os
-
 import msgspec
 
 from kubeapi import codec
@@ -152,6 +150,5 @@ def error_of_status(status: Status) -> ApiError:
 
 def told_of(error: Exception) -> str:
     """`connection refused`, without the number and the address that the operating system's call adds."""
-    if isinstance(error, ConnectionError) and error.errno:
-        return os.strerror(error.errno).lower()
-    return str(error) or type(error).__name__
+    refused = isinstance(error, ConnectionRefusedError)
+    return "connection refused" if refused else str(error) or type(error).__name__

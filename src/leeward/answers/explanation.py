@@ -129,6 +129,8 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
     how = _state_of(binding, decision, bool(report and report.outlooks))
     if how is ApplicationState.WELL and where and not (_is_scaled_to_none(binding) or any(c.ready for c in where)):
         how = ApplicationState.NOT_SERVING
+    elif how is ApplicationState.WELL and _short_of_nodes(state, where):
+        how = ApplicationState.HINDERED
     return Explanation(
         control_plane=state.control_plane,
         as_of=state.as_of,
@@ -195,6 +197,8 @@ def _headline(
     hindrance = next(filter(None, (*hindrances_of(binding), stopped_rollout(binding))), None)
     if how is ApplicationState.HINDERED and hindrance is not None:
         return f"It {hindrance.what} ({hindrance.reason}): {hindrance.message}"
+    if how is ApplicationState.HINDERED and (short := _short_of_nodes(state, where)):
+        return f"Pods wait for a node in {', '.join(short)}; {serves}"
     if how is ApplicationState.OUTAGE:
         return f"{', '.join(_outages(state, binding))}; {serves}"
     if how is ApplicationState.MOVING:
@@ -204,6 +208,10 @@ def _headline(
     if not binding.spec.clusters:
         return "It is placed nowhere"
     return f"Nothing is due; {serves}{_way_back(binding)}"
+
+
+def _short_of_nodes(state: FleetState, where: Sequence[CopyRow]) -> list[str]:
+    return [row.cluster for row in where if row.cluster in state.crowded and (row.ready or 0) < row.assigned]
 
 
 def _way_back(binding: Binding) -> str:
@@ -277,7 +285,8 @@ def _claims(state: FleetState, binding: Binding, term: TermTrace | None) -> Iter
 
 def _would_be_elsewhere(binding: Binding, asked: Explained) -> bool:
     """Tells whether it stays as it is, though it would be placed otherwise."""
-    if not isinstance(asked.result, Placed) or asked.decision.clusters != binding.spec.clusters:
+    there = binding.spec.clusters
+    if not there or not isinstance(asked.result, Placed) or asked.decision.clusters != there:
         return False
     there, then = ({t.name: t.replicas for t in targets} for targets in (binding.spec.clusters, asked.result.clusters))
     return there != then if binding.spec.is_divided else there.keys() != then.keys()

@@ -101,6 +101,8 @@ def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Ite
     for name in sorted({*state.works_of(key)} - {*clusters_of(spec)}):
         if _unseen_since(state, name) is not None:
             yield _on_return(state, key, name)
+    if decision.quota_refusal:
+        yield NextStep(None, "it is tried again when the quota changes, or others use less of it")
     if _is_retried(decision):
         yield NextStep(None, "it is tried again when a cluster, its room or the policy changes")
 

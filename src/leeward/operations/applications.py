@@ -4,7 +4,7 @@ All of it is what its binding says by now: conditions, eviction tasks, marks of 
 decided anew, so that ten thousand of them are told at once; `leeward explain` asks about one of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from enum import Enum
 
@@ -129,8 +129,8 @@ def is_listed(binding: Binding, row: ApplicationRow) -> bool:
     return is_application(binding) or row.state is not RowState.IN_PLACE
 
 
-def application_row(binding: Binding, known: OutageOf | None = None) -> ApplicationRow:
-    """`known` is its part in an outage that still matters."""
+def application_row(binding: Binding, known: OutageOf | None = None, overfull: Collection[str] = ()) -> ApplicationRow:
+    """`known` is its part in an outage that still matters. Pods wait for a node in clusters that are `overfull`."""
     spec, places = binding.spec, list(_places(binding))
     state, since, next_at, sentence, reason, message = _standing(binding, known)
     resource = spec.resource
@@ -148,7 +148,7 @@ def application_row(binding: Binding, known: OutageOf | None = None) -> Applicat
         reason=reason,
         message=message,
         outage="" if known is None else known.outage,
-        serving=_serving(binding, state),
+        serving=_serving(binding, state, overfull),
         policy=_policy(binding.metadata.annotations),
     )
 
@@ -167,7 +167,7 @@ def _wanted(binding: Binding) -> int:
     return sum(max(1, target.replicas) for target in spec.clusters) or max(1, spec.replicas)
 
 
-def _serving(binding: Binding, state: RowState) -> ServiceLevel:
+def _serving(binding: Binding, state: RowState, overfull: Collection[str]) -> ServiceLevel:
     """Verdict on an application: a copy in a cluster that is down serves nobody. One of which nothing is told serves,
     as does one in a cluster that only could not be looked into.
 
@@ -181,12 +181,13 @@ def _serving(binding: Binding, state: RowState) -> ServiceLevel:
     unseen = marks_in(binding.status.aggregated_status) if is_lost else {}
     sizes = {task.from_cluster: 0 for task in spec.graceful_eviction_tasks}
     sizes |= {target.name: target.replicas if spec.is_divided else max(1, target.replicas) for target in spec.clusters}
-    serves = sum(_serves_in(items.get(name), size) for name, size in sizes.items() if name not in unseen)
+    served = {name: _serves_in(items.get(name), size) for name, size in sizes.items() if name not in unseen}
+    serves, waits = sum(served.values()), any(name in overfull and n < sizes[name] for name, n in served.items())
     unjudged = any(name not in unseen and _is_unjudged(items.get(name)) for name in sizes)
     whole = ServiceLevel.UNKNOWN if unjudged else ServiceLevel.WHOLE
     if serves >= _wanted(binding):
         return whole
-    if state in SETTLED:
+    if state in SETTLED and not waits:
         return ServiceLevel.STARTING
     is_kept = state is RowState.KEPT or (outage is not None and outage.reason == Outcome.HELD)
     if is_kept and serves and not spec.is_divided:

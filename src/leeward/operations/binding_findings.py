@@ -14,7 +14,7 @@ from leeward.api.work import Binding
 from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.placement.cause import cause_in
 from leeward.operations.applications import ApplicationRow, ServiceLevel, application_row
-from leeward.operations.clusters import is_application
+from leeward.operations.clusters import is_application, is_overfull
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import (
     NAMED_AT_MOST,
@@ -55,7 +55,8 @@ class _Reason(NamedTuple):
 
 def service(observed: Observed) -> Iterator[Finding]:
     """Applications of which nothing serves, and then those that serve with fewer replicas than they are to have."""
-    rows = [(each, application_row(each)) for each in observed.bindings if is_application(each)]
+    overfull = {cluster.name for cluster in observed.clusters or () if is_overfull(cluster)}
+    rows = [(each, application_row(each, None, overfull)) for each in observed.bindings if is_application(each)]
     total = len(rows) if observed.applications is None else observed.applications
     for verdict, one, many in (
         (ServiceLevel.NOBODY, "serves nobody", "serve nobody"),

@@ -4,6 +4,7 @@ Fields that are absent, as they may be in Karmada's own Clusters, are unknown an
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from enum import Enum
 
@@ -40,6 +41,20 @@ class ClusterState(Enum):
 
 
 ORDER = {state: index for index, state in enumerate(ClusterState)}
+
+
+def is_overfull(cluster: Cluster) -> bool:
+    """Tells whether Pods there ask for more than it has, as far as its report can be read: some wait for a node."""
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return False
+    taken = (summary.allocated, summary.allocating)
+    with suppress(ValueError, ArithmeticError):
+        return any(
+            parse_quantity(has) < sum(parse_quantity(part.get(name, "0")) for part in taken)
+            for name, has in summary.allocatable.items()
+        )
+    return False
 
 
 class ClusterRow(msgspec.Struct, frozen=True, rename="camel"):

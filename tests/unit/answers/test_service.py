@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from leeward.answers.explanation import explain_binding
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.imagined import ImaginedChange, imagine_scale
 from leeward.answers.resilience import coverage_of, losses_by, survey
@@ -102,6 +103,14 @@ def test_what_a_cluster_is_given_beyond_its_nodes_waits_and_does_not_serve() -> 
     assert losses["a"].fullest is not None
     assert losses["a"].fullest.overfull
     assert losses["b"].missing == 0
+
+
+def test_explain_does_not_take_what_waits_for_a_node_for_well() -> None:
+    heavy = app("heavy", divided({"a": 1}), 6, a=6)
+    for ready, said in ((4, "Pods wait for a node in a; 4 of 6 are known to serve"), (6, "Nothing is due; 6 of 6 are")):
+        state = state_of([member("a", 4, 6)], heavy, works=there(heavy, a={"readyReplicas": ready}))
+        told = explain_binding(state, next(iter(state.bindings)))
+        assert (told.needs_somebody, told.headline[: len(said)]) == (ready < 6, said)
 
 
 def test_a_size_beyond_all_nodes_is_told_by_what_they_hold() -> None:

@@ -221,6 +221,16 @@ def test_who_serves_nobody_comes_first_then_who_serves_with_fewer() -> None:
     )
 
 
+@pytest.mark.parametrize(("pods", "told"), [("4", True), ("2", False)])
+def test_replicas_that_wait_for_a_node_are_missed_and_do_not_only_start(pods: str, told: bool) -> None:
+    room = {"allocatable": {"cpu": "4"}, "allocated": {"cpu": "2"}, "allocating": {"cpu": pods}}
+    short = named("web", reported(item("a", status={"readyReplicas": 1}), item("b", status={"readyReplicas": 2})))
+    found = findings_of(observed(ready("a", resourceSummary=room), ready("b"), bindings=(short,)))
+    assert [each.details for each in found] == [
+        ("Deployment payments/web, 3 of 4 ready: `leeward explain deployment/web -n payments`",)
+    ][: int(told)]
+
+
 def test_what_has_nowhere_to_run_is_named() -> None:
     web = binding("web")
     unplaced = {"conditions": [condition("Scheduled", "False", "NoClusterFit", "0/3 clusters are available")]}
