@@ -274,7 +274,7 @@ def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for() -> 
         )
         (helps,) = told.helps
         assert helps.change == "raise FederatedResourceQuota default/team: cpu by 1, to 5, memory by 4Gi, to 5Gi"
-        assert helps.effect.startswith("5 more would find room")
+        assert helps.effect.startswith("5 more replicas would find room")
         await carry_out(world, await printed(world, "raise"))
         await world.sleep(30)
         assert placed(world) == 5

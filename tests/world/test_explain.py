@@ -80,7 +80,7 @@ def test_what_is_well_says_why_it_is_there_and_that_nothing_follows() -> None:
         assert told.why[0] == "Claimed by PropagationPolicy default/web (priority 0)."
         parts = "; ".join(f"{name} 3 * 1/2 = 1.50, would get {gets[name]}" for name in ("member1", "member2"))
         assert told.why[1:] == [
-            "If it were placed anew now, 2 of 3 clusters would pass: member1, member2.",
+            "If it were placed anew now, 2 of 3 clusters would be eligible: member1, member2.",
             f"3 replicas would be divided by weight: {parts}.",
         ]
         (refused,) = [verdict for verdict in told.verdicts if verdict.plugin]
@@ -143,7 +143,7 @@ def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_and_th
         assert condition.message.startswith("Its policy allows member1 only, and member1 is down. 2 replicas stay")
         assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
         helps = {each.change: each.effect for each in told.helps}
-        assert helps["name member2 and member3 in its policy"] == "2 more would find room, in member2, member3"
+        assert helps["name member2 and member3 in its policy"] == "2 more replicas would find room, in member2, member3"
         assert helps["member1 comes back"] == "its 2 replicas are seen again at once"
 
         await world.client.patch(POLICIES, "solo", {"spec": {"placement": {"clusterAffinity": None}}}, "default")

@@ -182,7 +182,7 @@ def test_who_will_find_no_place_is_not_said_to_leave() -> None:
         assert taint.sentence.startswith("NoExecute")
         assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application is due, and stays"}
         details = [finding.details for finding in (await look_at_fleet(world.client, world.clock)).findings]
-        assert any("1 stays when due" in detail for each in details for detail in each)
+        assert any("1 will not move" in detail for each in details for detail in each)
 
     play(story)
 

@@ -254,9 +254,9 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
         anew = "If it were placed anew now, "
     elif asked.at:
         anew = f"At {moment(asked.at, state.as_of)}, "
-    passing = "would pass" if is_only_asked else "passes" if len(kept) == 1 else "pass"
+    passing = "would be" if is_only_asked else "is" if len(kept) == 1 else "are"
     these = f": {', '.join(kept)}" if kept else ""
-    yield f"{anew}{len(kept)} of {counted(len(state.clusters), 'cluster')} {passing}{these}."
+    yield f"{anew}{len(kept)} of {counted(len(state.clusters), 'cluster')} {passing} eligible{these}."
     term = asked.trace.terms[-1] if asked.trace.terms else None
     yield from _claims(state, binding, term)
     for division in () if term is None else term.divisions:

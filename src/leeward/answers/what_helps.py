@@ -214,7 +214,7 @@ class _Trial:
         to = self._gaining(then)
         if after > before and to:
             more = after - before
-            return f"{more} more would find room, in {', '.join(to)}"
+            return f"{counted(more, 'more replica')} would find room, in {', '.join(to)}"
         evicted = [each.cluster for each in then.evicted if each not in self._now.evicted]
         if evicted and to:
             return f"it leaves {', '.join(evicted)}, and goes to {', '.join(to)}"
@@ -284,7 +284,7 @@ def effect_on(wanting: int, left: int, replicas: int) -> str:
         return f"{'all ' if wanting > 1 else ''}{wanting if wanting > 1 else 'it'} would find room"
     if left < wanting:
         return f"{wanting - left} of {wanting} would find room"
-    return f"{counted(replicas, 'replica')} more would find room"
+    return f"{counted(replicas, 'more replica')} would find room"
 
 
 def _more_room(spec: ResourceBindingSpec, rooms: list[RoomRow]) -> Iterator[Help]:
@@ -292,7 +292,7 @@ def _more_room(spec: ResourceBindingSpec, rooms: list[RoomRow]) -> Iterator[Help
     short = [(row.each - row.free % row.each, row) for row in rooms if row.each > 0 and not row.by_nodes]
     for missing, row in sorted(short, key=lambda item: (item[0], item[1].cluster))[:2] if spec.is_divided else ():
         lacks = f"{_amount(missing, row.resource)} more in {row.cluster}"
-        yield Help(lacks, "one more would find room", _look_at(row.cluster))
+        yield Help(lacks, "one more replica would find room", _look_at(row.cluster))
 
 
 def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterator[Help]:

@@ -239,7 +239,7 @@ def _instants(state: FleetState, change: ImaginedChange, found: Projection) -> I
         for at, number in leaving.items()
     ]
     told += [
-        (at, InstantKind.LEAVES, f"more of {number} application{'s' if number > 1 else ''} follows")
+        (at, InstantKind.LEAVES, f"{number} application{'s move' if number > 1 else ' moves'} more replicas")
         for at, number in following.items()
     ]
     for at, kind, sentence in sorted(told, key=lambda each: each[0]):

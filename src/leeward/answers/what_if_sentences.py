@@ -67,7 +67,9 @@ def _fate_of(only: ApplicationFate) -> str:
 def brake_sentence(told: WhatIf) -> str:
     if told.braked:
         return "the brake engages: no automatic eviction starts"
-    silent = "; if they fall silent and do not refuse, it holds them for a while (--silent-clusters-hold)"
+    silent = (
+        "; if they stop answering and refuse no connection, it holds evictions for a while (--silent-clusters-hold)"
+    )
     return f"brake stays idle{silent if told.held_if_silent else ''}"
 
 

@@ -29,6 +29,9 @@ def taint(
 
     try:
         parsed = parse_taint_edits(edits)
+    except TaintProblem as error:
+        raise click.UsageError(str(error)) from error
+    try:
         ask(
             target_of(settings, kubeconfig, context),
             lambda client: change_taints(

@@ -33,9 +33,7 @@ def one_cluster_only(picture: LintPicture) -> Iterator[Diagnostic]:
         if len(allowed) == 1:
             [only] = allowed
             known = "" if picture.fleet is None else ", of the clusters that have joined"
-            said = (
-                f"{policy} lets nothing go anywhere but to {only}{known}: when that is lost, there is no second place"
-            )
+            said = f"{policy} allows {only} only{known}: if that is lost, there is no second place"
             yield Diagnostic(policy.source, f"{said}{_missing(placement, picture)}", affinity_field(placement))
         elif not allowed and picture.fleet:
             said = f"{policy} names no cluster that has joined: nothing that it selects is placed"

@@ -108,7 +108,7 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
     parts = [
         f"{moving} moving" if moving else "",
         f"{len(due)} due {at(due[0], observed.now)}" if due else "",
-        f"{staying} {'stays' if staying == 1 else 'stay'} when due" if staying else "",
+        f"{staying} will not move" if staying else "",
         f"{resting} not due" if resting else "",
         *(f"{holds.count(hold)} {hold.value}" for hold in Hold if hold in holds),
     ]

@@ -31,7 +31,7 @@ HINDRANCES: Mapping[str, str] = {
     REFUSED_CONDITION: "is refused",
     REPLACEMENT_HELD_CONDITION: "is held by a gate",
     OVERRIDE_FAILED_CONDITION: "is not overridden",
-    REMOVAL_BLOCKED_CONDITION: "is not removed",
+    REMOVAL_BLOCKED_CONDITION: "is not removed from an old cluster",
     VOLUMES_HELD_CONDITION: "is held for its volumes",
     REACHABLE_CONDITION: "is not reachable",
 }

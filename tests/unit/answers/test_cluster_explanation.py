@@ -50,6 +50,7 @@ def test_while_the_brake_holds_no_taint_is_said_to_come() -> None:
     braked = replace(state_of(lost()).recorded, brake=Brake(at(-30), reason="MostOfFleet"))
     state = FleetState(braked)
     web = explain_in(state, asked_of("deploy/web", "default"))
+    assert isinstance(web, Explanation)
     for found in (explain_cluster(state, "m1"), web):
         assert not [step.sentence for step in found.next if "gets the taint" in step.sentence]
 

@@ -92,7 +92,7 @@ def test_what_has_failed_over_is_said_to_stay_though_it_would_be_placed_otherwis
     moved = binding(divided({"a": 1, "b": 2}), 3, targets(b=3))
     told = explain_binding(picture_of([cluster("a"), cluster("b"), cluster("c")], [moved]), key_of_binding(moved))
     assert told.why[1:] == [
-        "If it were placed anew now, 2 of 3 clusters would pass: a, b.",
+        "If it were placed anew now, 2 of 3 clusters would be eligible: a, b.",
         "3 replicas would be divided by weight: a 3 * 1/3 = 1.00, would get 1; b 3 * 2/3 = 2.00, would get 2.",
         NOTHING_MOVES,
     ]

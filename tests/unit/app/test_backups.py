@@ -145,6 +145,14 @@ LATER = b'{"controlPlanePort": 20000, "leeward": "9.0.0", "whatComesLater": 1, "
 
 
 @pytest.mark.parametrize("content", [LATER, b"{", None])
+def test_a_backup_into_a_folder_that_is_not_there_names_it(layout: Layout, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    with pytest.raises(FleetError) as caught:
+        back_up(layout, "", nowhere / "b")
+    said = f"the backup {nowhere}/b cannot be written: {nowhere} is not there; give another name"
+    assert str(caught.value) == said
+
+
 def test_what_the_fleet_is_comes_back_with_its_own_backup_where_this_version_cannot_read_it(
     layout: Layout, tmp_path: Path, content: bytes | None
 ) -> None:

@@ -253,7 +253,8 @@ def test_what_was_taken_out_and_is_still_there_is_named() -> None:
         ),
     )
     assert only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),))).sentence == (
-        "Deployment payments/web is not removed (ForeignFinalizers) since 02:30:17, 11 min: in b: x/y"
+        "Deployment payments/web is not removed from an old cluster (ForeignFinalizers) since 02:30:17, 11 min: "
+        "in b: x/y"
     )
 
 

@@ -38,6 +38,9 @@ def write_backup(layout: Layout, component: str, target: Path) -> Summary:
 
 def _write_file(layout: Layout, component: str, target: Path) -> Summary:
     copy = target.with_name(f".{target.name}.store")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        why = "is no folder that can be written to" if target.parent.exists() else "is not there"
+        raise FleetError(f"the backup {target} cannot be written: {target.parent} {why}; give another name")
     try:
         copy.unlink(missing_ok=True)
         summary = copies.back_up(directory_of(layout, component) / STORE, copy)
