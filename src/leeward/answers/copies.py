@@ -1,6 +1,6 @@
 """Copies of a binding: what is assigned, what is known to be ready, and what becomes of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -9,11 +9,13 @@ import msgspec
 from kubeapi.quantity import parse_quantity
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.work import GracefulEvictionTask, Work
+from leeward.api.work import Binding, GracefulEvictionTask, Work
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.copies.availability import availability
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 from leeward.operations.sentences import moment
+
+_REPLICATED = ("Deployment", "ReplicaSet", "StatefulSet")
 
 
 class CopyRow(msgspec.Struct, frozen=True, rename="camel"):
@@ -30,6 +32,17 @@ class CopyRow(msgspec.Struct, frozen=True, rename="camel"):
 def copies_of(state: FleetState, key: BindingName) -> list[CopyRow]:
     """Targets, and clusters that are being left, most replicas first."""
     return sorted(_rows(state, key), key=lambda row: (-row.assigned, row.cluster))
+
+
+def short_of_nodes(state: FleetState, where: Sequence[CopyRow]) -> list[str]:
+    """Clusters in which Pods of these copies wait for a node."""
+    return [row.cluster for row in where if row.cluster in state.crowded and (row.ready or 0) < row.assigned]
+
+
+def is_scaled_to_none(binding: Binding) -> bool:
+    """Tells whether it asks for no replica. Pods that request nothing leave a binding without requirements."""
+    spec = binding.spec
+    return spec.asks_for_none or (not spec.replicas and spec.resource.kind in _REPLICATED)
 
 
 def _rows(state: FleetState, key: BindingName) -> Iterator[CopyRow]:

@@ -16,6 +16,7 @@ from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import AllocatableModeling, Cluster, ResourceSummary
 from leeward.core.amounts import Amount
 from leeward.core.cluster_health.modeling import count_grades
+from leeward.operations.clusters import free_of
 from leeward.planning.reservations import Reserved
 
 MOST_NODES, MOST_PLACED = 5_000, 5_000
@@ -83,7 +84,7 @@ def has_waiting(cluster: Cluster, summary: ResourceSummary) -> bool:
 
     Raises: ValueError, ArithmeticError for a quantity that cannot be read.
     """
-    if any(_free(summary, name) < 0 for name in summary.allocatable):
+    if any(free_of(summary, name) < 0 for name in summary.allocatable):
         return True
     pods = int(parse_quantity(summary.allocating.get("pods", "0")))
     counted = sum(each.count for each in summary.allocatable_modelings)
@@ -127,7 +128,7 @@ def nodes_by_grade(cluster: Cluster, summary: ResourceSummary, divisors: Divisor
         nodes += [{**least, "pods": NODE_PODS} for _ in range(counts.get(model.grade, 0))]
         most += [greatest for _ in range(counts.get(model.grade, 0))]
     for name in {name for node in nodes for name in node} - {"pods"}:
-        left = max(Decimal(0), _free(summary, name) - sum((node[name] for node in nodes), Decimal(0)))
+        left = max(Decimal(0), free_of(summary, name) - sum((node[name] for node in nodes), Decimal(0)))
         part = _common_divisor(left, divisors[name]) if name in divisors else None
         _share(name, left, part, nodes, most)
     return nodes
@@ -158,12 +159,6 @@ def _common_divisor(one: Decimal, other: Decimal) -> Decimal:
     first, second = Fraction(one), Fraction(other)
     common = gcd(first.numerator * second.denominator, second.numerator * first.denominator)
     return Decimal(common) / (first.denominator * second.denominator)
-
-
-def _free(summary: ResourceSummary, name: str) -> Decimal:
-    parts = (summary.allocatable, summary.allocated, summary.allocating)
-    amounts = [parse_quantity(part.get(name, "0")) for part in parts]
-    return amounts[0] - amounts[1] - amounts[2]
 
 
 def _quantity(amount: Decimal) -> Quantity:

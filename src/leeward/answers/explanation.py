@@ -12,7 +12,7 @@ from enum import Enum
 import msgspec
 
 from leeward.answers.claiming_policies import PolicyClaim, claim_sentence, policies_selecting
-from leeward.answers.copies import CopyRow, copies_of
+from leeward.answers.copies import CopyRow, copies_of, is_scaled_to_none, short_of_nodes
 from leeward.answers.decisions import Explained, as_written, explained, explained_then, fleet_of, foreseen, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.next_steps import NextStep, next_steps
@@ -53,7 +53,6 @@ class ApplicationState(Enum):
     WELL = "Well"
 
 
-_REPLICATED = ("Deployment", "ReplicaSet", "StatefulSet")
 NOTHING_MOVES = (
     "It stays where it is: nothing moves there by itself, unless its policy (leeward.dev/failback) or a "
     "WorkloadRebalancer asks for it."
@@ -108,7 +107,6 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def needs_somebody(self) -> bool:
-        """Of what a lost cluster has taken, only what nothing is known to serve of."""
         serves_nobody = bool(self.replicas) and not any(row.ready for row in self.where)
         return self.state in NEEDS_SOMEBODY or (self.state is ApplicationState.OUTAGE and serves_nobody)
 
@@ -126,11 +124,7 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
     placed = binding.spec.placement if binding.spec.is_workload else None
     room = room_rows(binding.spec, fleet, rooms) if placed is not None and room_decides(placed) else []
     where, verdicts = copies_of(state, key), verdicts_of(snapshot, term)
-    how = _state_of(binding, decision, bool(report and report.outlooks))
-    if how is ApplicationState.WELL and where and not (_is_scaled_to_none(binding) or any(c.ready for c in where)):
-        how = ApplicationState.NOT_SERVING
-    elif how is ApplicationState.WELL and _short_of_nodes(state, where):
-        how = ApplicationState.HINDERED
+    how = _seen(state, binding, where, _state_of(binding, decision, bool(report and report.outlooks)))
     return Explanation(
         control_plane=state.control_plane,
         as_of=state.as_of,
@@ -179,13 +173,22 @@ def _state_of(binding: Binding, decision: Decision, has_outage: bool) -> Applica
     return ApplicationState.KEPT if hold is Hold.KEPT else ApplicationState.WELL
 
 
+def _seen(state: FleetState, binding: Binding, where: Sequence[CopyRow], how: ApplicationState) -> ApplicationState:
+    """The state where something is due, else the one that its copies are seen in."""
+    if how is not ApplicationState.WELL or not where or is_scaled_to_none(binding):
+        return how
+    if not any(row.ready for row in where):
+        return ApplicationState.NOT_SERVING
+    return ApplicationState.HINDERED if short_of_nodes(state, where) else how
+
+
 def _headline(
     state: FleetState, binding: Binding, asked: Explained, how: ApplicationState, where: Sequence[CopyRow]
 ) -> str:
     decision, ready = asked.decision, sum(row.ready or 0 for row in where)
     total = binding.spec.replicas if binding.spec.is_divided else sum(max(1, row.assigned) for row in where)
     serves = f"{ready} of {total} {'is' if total == 1 else 'are'} known to serve"
-    if _is_scaled_to_none(binding):
+    if is_scaled_to_none(binding):
         serves = "it is scaled to none"
     if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
         return f"{how.value} ({decision.held.reason}): {cause_in(decision.held.reason, decision.held.message)}"
@@ -197,7 +200,7 @@ def _headline(
     hindrance = next(filter(None, (*hindrances_of(binding), stopped_rollout(binding))), None)
     if how is ApplicationState.HINDERED and hindrance is not None:
         return f"It {hindrance.what} ({hindrance.reason}): {hindrance.message}"
-    if how is ApplicationState.HINDERED and (short := _short_of_nodes(state, where)):
+    if how is ApplicationState.HINDERED and (short := short_of_nodes(state, where)):
         return f"Pods wait for a node in {', '.join(short)}; {serves}"
     if how is ApplicationState.OUTAGE:
         return f"{', '.join(_outages(state, binding))}; {serves}"
@@ -208,10 +211,6 @@ def _headline(
     if not binding.spec.clusters:
         return "It is placed nowhere"
     return f"Nothing is due; {serves}{_way_back(binding)}"
-
-
-def _short_of_nodes(state: FleetState, where: Sequence[CopyRow]) -> list[str]:
-    return [row.cluster for row in where if row.cluster in state.crowded and (row.ready or 0) < row.assigned]
 
 
 def _way_back(binding: Binding) -> str:
@@ -232,12 +231,6 @@ def _outages(state: FleetState, binding: Binding) -> Iterator[str]:
     for names, what in ((lost, "lost"), (unseen, "not seen")):
         if names:
             yield f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {what}"
-
-
-def _is_scaled_to_none(binding: Binding) -> bool:
-    """Tells whether it asks for no replica. Pods that request nothing leave a binding without requirements."""
-    spec = binding.spec
-    return spec.asks_for_none or (not spec.replicas and spec.resource.kind in _REPLICATED)
 
 
 def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequence[ClusterVerdict]) -> Iterator[str]:

@@ -6,13 +6,14 @@ Fields that are absent, as they may be in Karmada's own Clusters, are unknown an
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from decimal import Decimal
 from enum import Enum
 
 import msgspec
 
 from kubeapi.core import Taint
 from kubeapi.quantity import Quantity, parse_quantity
-from leeward.api.cluster import Cluster
+from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.names import FLAPPING_TAINT, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import Binding, is_application
 from leeward.core.cluster_health.pending_condition import doubt_in, is_failing
@@ -46,15 +47,15 @@ ORDER = {state: index for index, state in enumerate(ClusterState)}
 def is_overfull(cluster: Cluster) -> bool:
     """Tells whether Pods there ask for more than it has, as far as its report can be read: some wait for a node."""
     summary = cluster.status.resource_summary
-    if summary is None:
-        return False
-    taken = (summary.allocated, summary.allocating)
     with suppress(ValueError, ArithmeticError):
-        return any(
-            parse_quantity(has) < sum(parse_quantity(part.get(name, "0")) for part in taken)
-            for name, has in summary.allocatable.items()
-        )
+        return summary is not None and any(free_of(summary, name) < 0 for name in summary.allocatable)
     return False
+
+
+def free_of(summary: ResourceSummary, name: str) -> Decimal:
+    parts = (summary.allocatable, summary.allocated, summary.allocating)
+    amounts = [parse_quantity(part.get(name, "0")) for part in parts]
+    return amounts[0] - amounts[1] - amounts[2]
 
 
 class ClusterRow(msgspec.Struct, frozen=True, rename="camel"):

@@ -86,15 +86,6 @@ class _Account:
             _take(self.capacity, request_of(part.requirements), part.replicas)
         return self.capacity
 
-    def left_without(self, keys: Set[str]) -> Capacity | None:
-        """Capacity with nothing reserved under these keys."""
-        if keys.isdisjoint(self.reserved):
-            return self.left()
-        capacity = _capacity_of(self.cluster)
-        for part in (part for key, parts in self.reserved.items() if key not in keys for part in parts):
-            _take(capacity, request_of(part.requirements), part.replicas)
-        return capacity
-
     def left_in(self, namespace: str, quotas: Sequence[ReportedQuota]) -> tuple[ReportedQuota, ...]:
         """The quotas of the namespace, with what is reserved in it counted as used."""
         reserved = [part for parts in self.reserved.values() for part in parts if part.namespace == namespace]
@@ -164,9 +155,10 @@ class Reservations:
         `without` names bindings whose reservations are."""
         found: dict[str, tuple[Reserved, ...]] = {}
         for name, account in self._accounts.items():
-            capacity = account.left_without(without) if account.reserved.keys() - without else None
-            if capacity is not None:
-                found[name] = tuple(Reserved(replicas=n, resource_request=each) for each, n in capacity.taken)
+            parts = [part for key, parts in account.reserved.items() if key not in without for part in parts]
+            if parts and account.capacity is not None:
+                told = ((part.replicas, request_of(part.requirements)) for part in parts)
+                found[name] = tuple(Reserved(replicas=n, resource_request=each) for n, each in told)
         return found
 
     def restore(self, name: str, reserved: Sequence[Reserved]) -> None:

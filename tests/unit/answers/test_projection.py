@@ -54,4 +54,7 @@ def test_what_waits_is_decided_again_when_a_cluster_reports_what_it_was_given() 
     assert second.at - first.at == REPORTED_AFTER
     told = what_if(state, ImaginedChange(fails=frozenset({"a"})))
     assert [(each.missing, each.cores_missing) for each in told.applications] == [(1, 1.0)]
-    assert [each.sentence for each in told.instants][-2:] == ["1 application leaves", "more of 1 application follows"]
+    assert [each.sentence for each in told.instants][-2:] == [
+        "1 application leaves",
+        "1 application moves more replicas",
+    ]

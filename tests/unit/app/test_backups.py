@@ -141,10 +141,6 @@ def test_a_link_to_a_backup_to_be_stays_a_link(layout: Layout, tmp_path: Path) -
         back_up(layout, "", tmp_path / "link")
 
 
-LATER = b'{"controlPlanePort": 20000, "leeward": "9.0.0", "whatComesLater": 1, "version": 2}'
-
-
-@pytest.mark.parametrize("content", [LATER, b"{", None])
 def test_a_backup_into_a_folder_that_is_not_there_names_it(layout: Layout, tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
     with pytest.raises(FleetError) as caught:
@@ -153,6 +149,10 @@ def test_a_backup_into_a_folder_that_is_not_there_names_it(layout: Layout, tmp_p
     assert str(caught.value) == said
 
 
+LATER = b'{"controlPlanePort": 20000, "leeward": "9.0.0", "whatComesLater": 1, "version": 2}'
+
+
+@pytest.mark.parametrize("content", [LATER, b"{", None])
 def test_what_the_fleet_is_comes_back_with_its_own_backup_where_this_version_cannot_read_it(
     layout: Layout, tmp_path: Path, content: bytes | None
 ) -> None:

@@ -163,7 +163,7 @@ def test_a_lazy_policy_has_not_begun_to_select(activation: Literal["", "Lazy"], 
     [
         (
             ("a", "gone"),
-            "but to a, of the clusters that have joined: when that is lost, there is no second place; gone has",
+            "allows a only, of the clusters that have joined: if that is lost, there is no second place; gone has",
         ),
         (("gone",), "names no cluster that has joined: nothing that it selects is placed; gone has not joined"),
         (("membr1",), "is placed; membr1 has not joined (member1 has)"),
