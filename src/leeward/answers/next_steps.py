@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from kubeapi.core import Taint
 from leeward.answers.decisions import expected_of, is_braked
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.monitor_grace_period import OVERDUE_SHARE
 from leeward.core.cluster_health.outage import OutageReport, clusters_of, not_seen_since

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
+from kubeapi.core import Taint, Toleration
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.names import NOT_READY_TAINT
 from leeward.core.cluster_health.brake import VANISHED, Brake, looks_dead
 from leeward.core.cluster_health.cluster_identity import replaced
