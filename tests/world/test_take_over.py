@@ -27,9 +27,9 @@ SPREAD = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
 
 
 @asynccontextmanager
-async def copied_hub(first: World, copy: Loaded) -> AsyncGenerator[World, None]:
+async def copied_hub(first: World, copy: Loaded, seed: int = 1) -> AsyncGenerator[World, None]:
     """API server on a copy of the store, as a standby has it. It has the first one's members, and no controllers."""
-    second = World({}, Timing.karmada(), 1, clock=first.clock)
+    second = World({}, Timing.karmada(), seed, clock=first.clock)
     second._members = first._members  # pyright: ignore[reportPrivateUsage]
     second.medium.replace(copy)
     await second.start_apiserver()
@@ -47,7 +47,7 @@ async def takes_over(hub: World, *, force: bool = False) -> TakenOver:
     async def reach(cluster: Cluster) -> Client:
         return Client(LinkedTransport(hub.member(cluster.name).place, ADMIN))
 
-    done = await take_over(hub.client, reach, force=force)
+    done = await take_over(hub.client, reach, hub.clock, hub.randomness, force=force)
     hub.start_controllers()
     return done
 
@@ -81,7 +81,7 @@ def test_s6_a_hub_that_comes_back_after_a_take_over_deletes_and_evicts_nothing()
         await first.sleep(60)
         async with copied_hub(first, copy) as second:
             done = await takes_over(second)
-            assert (done.generation, set(done.fenced), done.away) == (1, set(PUSHED), {})
+            assert (done.generation.number, set(done.fenced), done.away) == (1, set(PUSHED), {})
             await second.sleep(60)
             await first.member(old).stop()
             await second.until(lambda: old not in second.assigned(WEB), 900)
@@ -141,7 +141,7 @@ def test_s5_a_member_that_was_away_during_the_take_over_is_fenced_before_anythin
             await second.sleep(60)
             assert written[0] == PATH
             namespace = await first.member(old).client.get(NAMESPACES, "kube-system")
-            assert namespace.metadata.annotations[HUB_FENCE_ANNOTATION].endswith('":1}')
+            assert namespace.metadata.annotations[HUB_FENCE_ANNOTATION].endswith(f':"{done.generation}"}}')
 
     play(story, PUSHED)
 
@@ -163,9 +163,49 @@ def test_s15_a_hub_that_is_restored_from_before_the_take_over_is_fenced_until_it
         await first.stop_controllers()
         with pytest.raises(OperationFailed, match="members obey generation 1"):
             await takes_over(first)
-        assert (await takes_over(first, force=True)).generation == 2
+        assert (await takes_over(first, force=True)).generation.number == 2
         await first.until(lambda: all(map(first.is_ready, PUSHED)), 120)
         assert await identities(first, "shop") == before
+
+    play(story, PUSHED)
+
+
+def test_s8_of_two_standbys_that_take_over_from_one_copy_one_alone_acts_and_it_is_the_same_everywhere() -> None:
+    """Each of the two reaches one member, and neither hears of the other before both have taken over."""
+
+    async def story(first: World) -> None:
+        old = await placed(first)
+        others = tuple(sorted(set(PUSHED) - {old}))
+        copy = await first.medium.load()
+        await die(first)
+        async with copied_hub(first, copy) as second, copied_hub(first, copy, 2) as third:
+            first.member(old).pause()
+            mine = await takes_over(second)
+            await second.stop_controllers()
+            first.member(old).resume()
+            for name in others:
+                first.member(name).pause()
+            assert (mine.fenced, set(mine.away)) == (others, {old})
+            theirs = await takes_over(third)
+            assert (theirs.fenced, set(theirs.away)) == ((old,), set(others))
+            assert theirs.generation.number == mine.generation.number
+            for name in others:
+                first.member(name).resume()
+            before = await identities(first, "web")
+            second.start_controllers()
+            await second.until(lambda: all(map(second.is_ready, PUSHED)), 300)
+            await third.sleep(60)
+            await third.client.delete(DEPLOYMENTS, "web", "default")
+            await third.sleep(600)
+            assert await identities(first, "web") == before
+            assert all(map(second.is_ready, PUSHED))
+            assert not any(map(third.is_ready, PUSHED))
+            found = (await look_at_fleet(third.client, third.clock)).findings
+            assert any("from the same copy" in each.sentence for each in found)
+            await third.stop_controllers()
+            with pytest.raises(OperationFailed, match="members obey generation 1"):
+                await takes_over(third)
+            assert set((await takes_over(third, force=True)).fenced) == set(PUSHED)
 
     play(story, PUSHED)
 

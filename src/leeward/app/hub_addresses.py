@@ -13,7 +13,7 @@ from kubeapi.core import NAMESPACES
 from kubeclient import Client, Forbidden, WorldError
 from kubeclient.connection import Connection, transport_of
 from leeward.api.names import KUBE_SYSTEM_NAMESPACE
-from leeward.core.hub_generation import UnreadableGeneration, generation_of, hub_to_follow
+from leeward.core.hub_generation import NEVER, Generation, UnreadableGeneration, generation_of, hub_to_follow
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class HubAddresses:
         self._load = load
         self._servers = tuple(dict.fromkeys((load().server, *servers)))
         self._current: int | None = None
-        self._newest = 0
+        self._newest = NEVER
 
     async def choose(self) -> Connection:
         """The connection to the hub. With several addresses, waits until one answers."""
@@ -53,14 +53,14 @@ class HubAddresses:
         self._newest = max((self._newest, *(each for each in found if each is not None)))
         return self._current is not None
 
-    async def _generation(self, index: int) -> int | None:
+    async def _generation(self, index: int) -> Generation | None:
         """None where the address does not answer. Who may not ask yet, before the cluster has joined, is answered."""
         client = Client(transport_of(self._connection(index)), "leeward-agent")
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return generation_of((await client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)).metadata.annotations)
         except Forbidden:
-            return 0
+            return NEVER
         except (WorldError, TimeoutError, UnreadableGeneration) as error:
             log.debug("%s does not tell its generation: %s", self._servers[index], error)
             return None

@@ -1,6 +1,5 @@
 """`leeward take-over`"""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from leeward.cli.tables import printable
 if TYPE_CHECKING:
     from kubeclient import Client
     from leeward.app.local.layout import Layout
+    from leeward.core.hub_generation import Generation
     from leeward.operations.take_over import TakenOver
 
 
@@ -52,9 +52,11 @@ def take_over(
         target = target_of(settings, kubeconfig, context)
         _confirm(target.name, yes=yes)
     done = ask(target, lambda client: _take_over(client, target, generation, force=force))
-    say(f"{target.name} is the hub: generation {done.generation}")
-    say_members(done.fenced, done.away)
+    say(f"{target.name} is the hub: generation {done.generation.number}")
+    say_members(done)
     say_next("leeward status")
+    if done.refusing:
+        raise FleetError(f"members obey another hub: {', '.join(map(printable, done.refusing))}")
 
 
 def _confirm(name: str, *, yes: bool) -> None:
@@ -62,7 +64,7 @@ def _confirm(name: str, *, yes: bool) -> None:
         raise click.Abort
 
 
-def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> int:
+def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> "Generation":
     """Starts the control plane of the newest copy, and returns its generation. Raises: FleetError."""
     from kubeapi.loop.randomness import Randomness
     from kubeclient import WorldError
@@ -80,12 +82,14 @@ def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> int:
     return generation
 
 
-async def _take_over(client: "Client", target: Target, generation: int | None, *, force: bool) -> "TakenOver":
+async def _take_over(client: "Client", target: Target, generation: "Generation | None", *, force: bool) -> "TakenOver":
     """`generation`: it is raised already. Raises: FleetError, WorldError, OperationFailed."""
+    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop.randomness import Randomness
     from kubeclient.connection import transport_of
     from leeward.app.cluster_info import refuse_hub_before
     from leeward.app.member_clients import whoever_obeys
-    from leeward.operations.take_over import TakenOver, fence_members
+    from leeward.operations.take_over import fence_members
     from leeward.operations.take_over import take_over as make_hub
 
     if not force and generation is None:
@@ -94,15 +98,17 @@ async def _take_over(client: "Client", target: Target, generation: int | None, *
     try:
         reach = whoever_obeys(client, transport)
         if generation is not None:
-            return TakenOver(generation, *await fence_members(client, reach))
-        return await make_hub(client, reach, force=force)
+            return await fence_members(client, reach, generation)
+        return await make_hub(client, reach, SystemClock(), Randomness(), force=force)
     finally:
         await transport.close()
 
 
-def say_members(fenced: Sequence[str], away: Mapping[str, str]) -> None:
+def say_members(done: "TakenOver") -> None:
     """Says which members refuse the hub before by now, and which will."""
-    if fenced:
-        say(f"members that refuse older hubs: {', '.join(map(printable, fenced))}")
-    for name, why in away.items():
+    if done.fenced:
+        say(f"members that refuse older hubs: {', '.join(map(printable, done.fenced))}")
+    for name, why in done.refusing.items():
+        say(printable(f"{name} refuses this hub: {why}"))
+    for name, why in done.away.items():
         say(printable(f"{name} does not refuse older hubs yet: {why}"))

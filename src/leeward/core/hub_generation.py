@@ -3,51 +3,90 @@
     hub      annotation leeward.dev/hub-generation of its Namespace kube-system, which `leeward take-over` raises
     member   annotation leeward.dev/hub-fence of its Namespace kube-system: the newest generation of each hub, as JSON
 
+A generation is a number and a claim, the instant of the take-over and a random ending: `1/2026-11-29T12:00:00Z-x`.
+Two that take over from one copy have one number. Neither knew of the other, and the claim that was first is the newer
+generation: a hub that works already gives way to a higher number alone.
+
 A hub with an older generation than its member knows is fenced there. It sends nothing, and what it cannot see is
 neither healthy nor gone (Holds: S1, S5). A member fences itself alone, so that one that lies harms no other (S10).
 
 Hubs are told apart by their identity. A hub that never took over has generation 0, and marks no member.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import total_ordering
 
 from kubeapi import codec
+from kubeapi.meta import format_micro_time
 
 HUB_GENERATION_ANNOTATION, HUB_FENCE_ANNOTATION = "leeward.dev/hub-generation", "leeward.dev/hub-fence"
 MOST_HUBS = 64
 LARGEST_GENERATION = 2**53
 """Bound on what is read: a larger number is not exact in every reader of JSON."""
+_WRITTEN = re.compile(r"(\d{1,16})(?:/([\w.:-]{1,64}))?", re.ASCII)
 
 
 class UnreadableGeneration(ValueError):
     """An annotation that holds no generation; the message names it, and the way out."""
 
 
-def generation_of(annotations: Mapping[str, str]) -> int:
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Generation of a hub. The later one in the order is the newer one; no claim is before every other."""
+
+    number: int = 0
+    claim: str = ""
+
+    def __lt__(self, other: "Generation") -> bool:
+        return self.number < other.number or (self.number == other.number and self.claim > other.claim)
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.claim}" if self.claim else str(self.number)
+
+    @staticmethod
+    def after(number: int, now: datetime, ending: str) -> "Generation":
+        """The generation of a take-over at this instant, above this number."""
+        return Generation(number + 1, f"{format_micro_time(now)}-{ending}")
+
+
+NEVER = Generation()
+"""Generation of a hub that never took over."""
+
+
+def _read(text: str | int) -> Generation | None:
+    """None where the text is no generation."""
+    found = _WRITTEN.fullmatch(str(text))
+    if found is None or int(found[1]) > LARGEST_GENERATION:
+        return None
+    return Generation(int(found[1]), found[2] or "")
+
+
+def generation_of(annotations: Mapping[str, str]) -> Generation:
     """Generation of the hub with these annotations of its Namespace `kube-system`. Raises: UnreadableGeneration."""
-    text = annotations.get(HUB_GENERATION_ANNOTATION, "0")
-    if not text.isascii() or not text.isdigit() or len(text) > 16 or int(text) > LARGEST_GENERATION:
+    generation = _read(annotations.get(HUB_GENERATION_ANNOTATION, 0))
+    if generation is None:
         raise UnreadableGeneration(
-            f"the annotation {HUB_GENERATION_ANNOTATION} of the hub's Namespace kube-system is no number: "
+            f"the annotation {HUB_GENERATION_ANNOTATION} of the hub's Namespace kube-system is no generation: "
             "`leeward take-over` writes it anew"
         )
-    return int(text)
+    return generation
 
 
-def fences_of(annotations: Mapping[str, str]) -> dict[str, int]:
+def fences_of(annotations: Mapping[str, str]) -> dict[str, Generation]:
     """Newest generations by hub that a member with these annotations has met. Raises: UnreadableGeneration."""
     text = annotations.get(HUB_FENCE_ANNOTATION, "")
     if not text:
         return {}
     try:
-        fences = codec.decode(text.encode(), dict[str, int])
+        said = codec.decode(text.encode(), dict[str, int | str])
     except codec.DecodeError:
-        fences = None
-    if (
-        fences is None
-        or len(fences) > MOST_HUBS
-        or not all(0 <= each <= LARGEST_GENERATION for each in fences.values())
-    ):
+        said = {"": ""}
+    fences = {hub: generation for hub, each in said.items() if (generation := _read(each)) is not None}
+    if len(fences) != len(said) or len(fences) > MOST_HUBS:
         raise UnreadableGeneration(
             f"the annotation {HUB_FENCE_ANNOTATION} of the cluster's Namespace kube-system cannot be read: nothing is "
             "done there; remove the annotation"
@@ -55,22 +94,30 @@ def fences_of(annotations: Mapping[str, str]) -> dict[str, int]:
     return fences
 
 
-def render_fences(fences: Mapping[str, int]) -> str:
+def render_fences(fences: Mapping[str, Generation]) -> str:
     """The annotation of a member, in which the same hubs are always the same text."""
-    return codec.encode(dict(sorted(fences.items()))).decode()
+    return codec.encode(
+        {hub: str(each) if each.claim else each.number for hub, each in sorted(fences.items())}
+    ).decode()
 
 
-def problem_of_generation(own: int, met: int) -> str:
+def problem_of_generation(own: Generation, met: Generation) -> str:
     """The reason why a hub does nothing in a member that has met this generation of it; empty where there is none."""
     if met <= own:
         return ""
+    if met.number == own.number:
+        return (
+            f"another hub has taken over from the same copy, and before this one: the cluster obeys generation {met}, "
+            f"and this one is {own}; nothing is done there. Stop this one, or make it the hub with `leeward take-over "
+            "--force`"
+        )
     return (
         f"another hub has taken over: the cluster obeys generation {met} of this control plane, and this one is "
         f"generation {own}; nothing is done there. Stop this one, or make it the hub again with `leeward take-over`"
     )
 
 
-def hub_to_follow(generations: Sequence[int | None], current: int | None, newest: int) -> int | None:
+def hub_to_follow(generations: Sequence[Generation | None], current: int | None, newest: Generation) -> int | None:
     """Index of the address that an agent follows: the first one listed of the newest generation.
 
     None of `generations` is an address without an answer. `newest` is the newest one ever seen: no older one counts. A

@@ -18,6 +18,8 @@ from kubeapi.errors import LocalFailure, Unreachable, WorldError
 from kubeapi.transport import Request, Response, Transport
 from leeward.core.hub_generation import (
     HUB_FENCE_ANNOTATION,
+    NEVER,
+    Generation,
     UnreadableGeneration,
     fences_of,
     problem_of_generation,
@@ -95,7 +97,7 @@ class HubFence:
                 return ""
             try:
                 fences = fences_of(found.annotations)
-                met = fences.get(hub, 0)
+                met = fences.get(hub, NEVER)
                 if met > self._server.generation:
                     await self._hub(afresh=True)
                 own = self._server.generation
@@ -125,7 +127,9 @@ class HubFence:
             raise LocalFailure(f"the generation of this hub cannot be read: {error}") from error
         return self._server.known
 
-    async def _tell(self, found: FoundNamespace, fences: Mapping[str, int], member: Transport) -> FoundNamespace | None:
+    async def _tell(
+        self, found: FoundNamespace, fences: Mapping[str, Generation], member: Transport
+    ) -> FoundNamespace | None:
         """Writes the generation. Returns the Namespace as it is now where somebody else has changed it meanwhile; None
         when it is written, or may not be. Raises: Unreachable."""
         metadata = {

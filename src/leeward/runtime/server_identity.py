@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kubeapi.core import NAMESPACES, Namespace
 from kubeclient import Client, Forbidden, NotFound, WorldError
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE
-from leeward.core.hub_generation import generation_of
+from leeward.core.hub_generation import Generation, generation_of
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class ServerIdentity:
         self._annotations: Mapping[str, str] = {}
 
     @property
-    def generation(self) -> int:
+    def generation(self) -> Generation:
         """Generation of the server as a hub, read with it. Raises: UnreadableGeneration."""
         return generation_of(self._annotations)
 

@@ -1,5 +1,8 @@
 """Generations of hubs, as annotations of Namespaces say them."""
 
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
 import pytest
 
 from leeward.core.hub_generation import (
@@ -7,6 +10,8 @@ from leeward.core.hub_generation import (
     HUB_GENERATION_ANNOTATION,
     LARGEST_GENERATION,
     MOST_HUBS,
+    NEVER,
+    Generation,
     UnreadableGeneration,
     fences_of,
     generation_of,
@@ -15,25 +20,30 @@ from leeward.core.hub_generation import (
     render_fences,
 )
 
-TOO_MANY = render_fences({str(number): 1 for number in range(MOST_HUBS + 1)})
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+FIRST, LATER = Generation.after(0, NOW, "zz"), Generation.after(0, NOW + timedelta(seconds=1), "aa")
 
 
 def test_a_hub_that_never_took_over_has_generation_0() -> None:
-    assert generation_of({}) == 0
-    assert generation_of({HUB_GENERATION_ANNOTATION: "7"}) == 7
-    assert generation_of({HUB_GENERATION_ANNOTATION: str(LARGEST_GENERATION)}) == LARGEST_GENERATION
+    assert generation_of({}) == NEVER
+    assert generation_of({HUB_GENERATION_ANNOTATION: "7"}) == Generation(7)
+    assert generation_of({HUB_GENERATION_ANNOTATION: str(LARGEST_GENERATION)}) == Generation(LARGEST_GENERATION)
+    assert generation_of({HUB_GENERATION_ANNOTATION: str(FIRST)}) == FIRST
 
 
-@pytest.mark.parametrize("text", ["", "-1", "1.5", "two", "\u0663", "9" * 17, str(LARGEST_GENERATION + 1)])
+@pytest.mark.parametrize(
+    "text", ["", "-1", "1.5", "two", "\u0663", "9" * 17, str(LARGEST_GENERATION + 1), "1/", "1/a b", "1/" + "a" * 65]
+)
 def test_a_generation_that_is_no_number_is_named(text: str) -> None:
     with pytest.raises(UnreadableGeneration, match=r"leeward\.dev/hub-generation .* `leeward take-over`"):
         generation_of({HUB_GENERATION_ANNOTATION: text})
 
 
 def test_what_is_rendered_is_read_in_one_order() -> None:
-    text = render_fences({"b": 2, "a": 1})
-    assert text == '{"a":1,"b":2}'
-    assert fences_of({HUB_FENCE_ANNOTATION: text}) == {"a": 1, "b": 2}
+    met = {"b": FIRST, "a": Generation(1)}
+    text = render_fences(met)
+    assert text == f'{{"a":1,"b":"{FIRST}"}}'
+    assert fences_of({HUB_FENCE_ANNOTATION: text}) == met
     assert fences_of({}) == {}
 
 
@@ -42,10 +52,10 @@ def test_what_is_rendered_is_read_in_one_order() -> None:
     [
         "nonsense",
         "[1]",
-        '{"a":"1"}',
+        '{"a":"one"}',
         '{"a":-1}',
         '{"a":1e99}',
-        render_fences({str(n): 1 for n in range(MOST_HUBS + 1)}),
+        render_fences({str(n): FIRST for n in range(MOST_HUBS + 1)}),
     ],
 )
 def test_a_fence_that_cannot_be_read_is_named_and_nothing_is_done_there(text: str) -> None:
@@ -55,9 +65,17 @@ def test_a_fence_that_cannot_be_read_is_named_and_nothing_is_done_there(text: st
 
 @pytest.mark.parametrize(("own", "met", "is_fenced"), [(0, 0, False), (1, 0, False), (2, 2, False), (1, 2, True)])
 def test_an_older_hub_alone_is_fenced(own: int, met: int, *, is_fenced: bool) -> None:
-    problem = problem_of_generation(own, met)
+    problem = problem_of_generation(Generation(own), Generation(met))
     assert bool(problem) is is_fenced
     assert not problem or f"generation {met}" in problem
+
+
+def test_of_two_that_took_over_from_one_copy_the_later_one_is_fenced_by_whoever_of_them_comes_first() -> None:
+    order = [NEVER, LATER, FIRST, Generation(1), Generation.after(1, NOW, "aa")]
+    assert sorted([*order[2:], *order[:2]]) == order
+    assert all(older < newer and not newer <= older for older, newer in pairwise(order))
+    assert not problem_of_generation(FIRST, LATER)
+    assert "from the same copy" in problem_of_generation(LATER, FIRST)
 
 
 @pytest.mark.parametrize(
@@ -79,4 +97,5 @@ def test_an_older_hub_alone_is_fenced(own: int, met: int, *, is_fenced: bool) ->
 def test_an_agent_follows_the_newest_generation_and_leaves_a_silent_hub_for_no_copy(
     generations: list[int | None], current: int | None, newest: int, followed: int | None
 ) -> None:
-    assert hub_to_follow(generations, current, newest) == followed
+    found = [each if each is None else Generation(each) for each in generations]
+    assert hub_to_follow(found, current, Generation(newest)) == followed

@@ -22,12 +22,12 @@ DONE = Response(200, b"{}")
 ANOTHER_VERSION = Response(409, b"{}")
 
 
-def hub(generation: int = 0) -> Response:
+def hub(generation: int | str = 0) -> Response:
     """Answer of the control plane about its own Namespace."""
     return namespace("hub", {HUB_GENERATION_ANNOTATION: str(generation)} if generation else {})
 
 
-def member(version: int = 1, **met: int) -> Response:
+def member(version: int = 1, **met: int | str) -> Response:
     """Answer of a member, which has met these generations."""
     return namespace("member", {HUB_FENCE_ANNOTATION: json.dumps(met)} if met else {}, version)
 
@@ -85,6 +85,20 @@ def test_of_two_that_tell_it_at_once_the_older_one_is_refused() -> None:
         assert sent(inner) == [("GET", PATH), ("PATCH", PATH), ("GET", PATH)]
 
     tell(story, [hub(2), hub(2)], member(), ANOTHER_VERSION, member(2, hub=3))
+
+
+@pytest.mark.parametrize(("own", "met", "acts"), [("1/a", "1/b", True), ("1/b", "1/a", False), ("1/b", "1/b", True)])
+def test_of_two_that_took_over_from_one_copy_one_acts(own: str, met: str, *, acts: bool) -> None:
+    async def story(transport: IdentifiedTransport, inner: ScriptedTransport) -> None:
+        if acts:
+            await write(transport)
+        else:
+            with pytest.raises(AnotherCluster, match="from the same copy"):
+                await write(transport)
+        assert (("POST", WRITE.path) in sent(inner)) is acts
+
+    answers = (DONE, DONE) if (own, met) == ("1/a", "1/b") else (DONE,)
+    tell(story, [hub(own), hub(own)], member(hub=met), *answers)
 
 
 def test_nothing_is_written_while_it_is_not_known_that_the_member_was_told() -> None:

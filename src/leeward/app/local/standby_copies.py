@@ -35,6 +35,7 @@ from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.ports import is_free, pick_port
 from leeward.app.member_clients import whoever_obeys
+from leeward.core.hub_generation import Generation
 from leeward.operations.take_over import raise_generation
 
 NEWEST, BEFORE, STATE, INCOMING = "newest.tar", "before.tar", "standby.json", ".incoming.tar"
@@ -100,7 +101,7 @@ def _receive(command: Sequence[str], target: Path) -> None:
         raise FleetError(f"`{command[0]}` failed with code {done.returncode}")
 
 
-def found_hub(layout: Layout, port: int | None, *, force: bool) -> int:
+def found_hub(layout: Layout, port: int | None, *, force: bool) -> Generation:
     """Makes the fleet of the newest copy, without members of its own, and returns its generation as a hub. The member
     clusters are reached where they are. Raises: FleetError, WorldError, OperationFailed."""
     newest_copy(layout)
@@ -114,17 +115,19 @@ def found_hub(layout: Layout, port: int | None, *, force: bool) -> int:
     return generation
 
 
-async def _raised(store: Path, port: int, *, force: bool) -> int:
+async def _raised(store: Path, port: int, *, force: bool) -> Generation:
     """Raises the generation in a store that nobody serves, over an API server of its own."""
     async with Supervisor("take-over") as supervisor:
         opened = await Store.open(SqliteMedium(store), supervisor)
         try:
             crds = custom_resource_definitions()
-            server = await start_apiserver(opened, SystemClock(), Randomness(), supervisor, crds=crds, collectors=False)
+            clock, randomness = SystemClock(), Randomness()
+            server = await start_apiserver(opened, clock, randomness, supervisor, crds=crds, collectors=False)
             transport = InProcessTransport(server)
             client = Client(transport, "leeward")
             if not force:
                 await refuse_hub_before(client, f"https://127.0.0.1:{port}")
-            return await raise_generation(client, whoever_obeys(client, transport), force=force)
+            reach = whoever_obeys(client, transport)
+            return await raise_generation(client, reach, clock, randomness, force=force)
         finally:
             await opened.close()
