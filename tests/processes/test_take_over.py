@@ -13,6 +13,7 @@ import pytest
 
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local import processes
+from leeward.app.local.fleet import load_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.ports import pick_port
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
@@ -68,14 +69,16 @@ def test_a_standby_takes_over_and_the_old_hub_comes_back_and_harms_nobody(tmp_pa
         first.kubectl("create", "-f", "-", stdin=(EXAMPLES / "divided.yaml").read_text())
         first.eventually(lambda: all(uids(first)), "it runs in both")
         take_copy(first, second)
-        assert "still answers" in second.leeward("take-over", "--yes", fails=True)
-        before = uids(first)
+        before = f"https://127.0.0.1:{load_fleet(Layout(first.data_dir)).control_plane_port}"
+        assert "--hub-before" in second.leeward("take-over", "--yes", fails=True), "the copy may be of another machine"
+        assert "still answers" in second.leeward("take-over", "--yes", "--hub-before", before, fails=True)
+        kept = uids(first)
         kill_hub(first)
-        told = second.leeward("take-over", "--yes")
+        told = second.leeward("take-over", "--yes", "--hub-before", before)
         assert "generation 1" in told
         assert "members that refuse older hubs: member1, member2" in told
         second.eventually(lambda: all(second.ready(name)[0] == "True" for name in MEMBERS), "both are seen")
-        assert uids(first) == before, "nothing was touched"
+        assert uids(first) == kept, "nothing was touched"
 
         first.leeward("member", "stop", "member1")
         second.eventually(lambda: set(second.assigned("nginx-deployment")) == {"member2"}, "it has failed over", 3)
@@ -84,7 +87,7 @@ def test_a_standby_takes_over_and_the_old_hub_comes_back_and_harms_nobody(tmp_pa
         first.kubectl("delete", "deployment", "nginx")
         first.leeward("member", "start", "member1")
         second.eventually(lambda: second.ready("member1")[0] == "True", "member1 is back", 2)
-        assert uid(first, "member2") == before[1], "the user of the old hub has deleted nothing in a member"
+        assert uid(first, "member2") == kept[1], "the user of the old hub has deleted nothing in a member"
         assert "another hub has taken over" in first.leeward("status", fails=True)
 
 
@@ -107,7 +110,8 @@ def test_an_agent_follows_the_hub_that_took_over_last(tmp_path: Path) -> None:
         try:
             first.eventually(lambda: first.ready("member2")[0] == "True", "it works for the first")
             kill_hub(first)
-            second.leeward("take-over", "--yes", "--port", str(port))
+            before = f"https://127.0.0.1:{load_fleet(layout).control_plane_port}"
+            second.leeward("take-over", "--yes", "--port", str(port), "--hub-before", before)
             second.eventually(lambda: "the agent follows it" in (tmp_path / "agent.log").read_text(), "it follows", 3)
             second.eventually(lambda: second.ready("member2")[0] == "True", "member2 is seen by the second", 3)
         finally:

@@ -1,21 +1,23 @@
 """Another hub takes over on a copy of the store: the one before comes back, and harms nobody."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
-from kubeapi.core import NAMESPACES
-from kubeclient import Client
+from kubeapi.core import NAMESPACES, PODS
+from kubeclient import Client, Request, Response
+from kubeserver.handler import StreamResponse
 from kubeserver.store.medium import Loaded
 from leeward.api.cluster import Cluster
-from leeward.core.hub_generation import HUB_FENCE_ANNOTATION
+from leeward.api.meta import find_condition
+from leeward.core.hub_generation import ANOTHER_HUB, HUB_FENCE_ANNOTATION, HUB_FENCE_CONDITION, NOT_FENCED
 from leeward.manager.timing import Timing
 from leeward.operations.errors import OperationFailed
 from leeward.operations.status import look_at_fleet
 from leeward.operations.take_over import TakenOver, take_over
 from leeward.runtime.member_identity import PATH
-from leeward.sim.network import LinkedTransport
+from leeward.sim.network import Answering, LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, play, policy, ready_replicas
 from tests.world.test_detection import reason_of
@@ -23,6 +25,7 @@ from tests.world.test_led_astray import is_applied
 from tests.world.test_ownership import on
 from tests.world.test_restored import PUSHED, WEB, placed
 
+Audit = Callable[[Request, Callable[[], Answering]], Answering]
 SPREAD = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
 
 
@@ -102,6 +105,7 @@ def test_s6_a_hub_that_comes_back_after_a_take_over_deletes_and_evicts_nothing()
             assert await ready_replicas(first, new, "web") == 3
             for name in PUSHED:
                 assert reason_of(first, name) == ("False", "StatusCollectionFailed")
+                assert fence_of(first, name) == ANOTHER_HUB
                 assert not any("NoExecute" in taint for taint in first.taints(name)), "nothing is evicted for the fence"
             found = (await look_at_fleet(first.client, first.clock)).findings
             assert any("another hub has taken over" in each.sentence for each in found)
@@ -144,6 +148,74 @@ def test_s5_a_member_that_was_away_during_the_take_over_is_fenced_before_anythin
             assert namespace.metadata.annotations[HUB_FENCE_ANNOTATION].endswith(f':"{done.generation}"}}')
 
     play(story, PUSHED)
+
+
+def refusing(method: str) -> Audit:
+    """Refusal of this method on the Namespace by which a member is known."""
+
+    async def answer(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
+        if (request.method, request.path) == (method, PATH):
+            return Response(403, b"{}")
+        return await work()
+
+    return answer
+
+
+async def pods(world: World) -> dict[str, set[str]]:
+    """The uids of all Pods, by member."""
+    return {
+        name: {pod.metadata.uid for pod in (await member.client.list(PODS)).items}
+        for name, member in world.members.items()
+    }
+
+
+def fence_of(world: World, name: str) -> str:
+    found = find_condition(world.cluster(name).status.conditions, HUB_FENCE_CONDITION)
+    return found.reason if found else ""
+
+
+@pytest.mark.parametrize("method", ["PATCH", "GET"])
+def test_s5_a_member_that_takes_no_mark_loses_nothing_and_is_told_as_not_fenced(method: str) -> None:
+    async def story(first: World) -> None:
+        old = await placed(first)
+        copy = await first.medium.load()
+        await die(first)
+        async with copied_hub(first, copy) as second:
+            before = await identities(first, "web"), await pods(first)
+            assert len(before[1][old]) == 3
+            first.member(old).place.audit = refusing(method)
+            assert set((await takes_over(second)).away) == {old}
+            await second.sleep(1_200)
+            assert (await identities(first, "web"), await pods(first)) == before
+            assert not any("NoExecute" in taint for taint in second.taints(old))
+            assert second.is_ready(old) is (method == "PATCH")
+            assert [name for name in PUSHED if fence_of(second, name)] == [old]
+            found = (await look_at_fleet(second.client, second.clock)).findings
+            assert any(f"{old}: an older hub that comes back is not refused" in each.sentence for each in found)
+            first.member(old).place.audit = None
+            await second.until(lambda: not fence_of(second, old) and second.is_ready(old), 120)
+            assert (await identities(first, "web"), await pods(first)) == before
+
+    play(story, PUSHED)
+
+
+def test_an_agent_that_may_not_mark_its_member_says_so() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", on("member1")))
+        await world.sleep(60)
+        before = await identities(world, "web"), await pods(world)
+        world.member("member1").place.audit = refusing("PATCH")
+        await die(world)
+        await world.start_apiserver()
+        await takes_over(world)
+        await world.member("member1").stop_agent()
+        world.member("member1").start_agent()
+        await world.sleep(600)
+        assert (await identities(world, "web"), await pods(world)) == before
+        assert world.is_ready("member1")
+        assert fence_of(world, "member1") == NOT_FENCED
+
+    play(story, {"member1": "Pull"})
 
 
 def test_s15_a_hub_that_is_restored_from_before_the_take_over_is_fenced_until_it_takes_over() -> None:

@@ -10,7 +10,7 @@ from controller_runtime.retrying import Trouble
 from kubeapi.codec import to_wire
 from kubeapi.core import LEASES
 from kubeapi.meta import Manifest, OwnerReference, format_micro_time
-from kubeclient import Client, NotFound, WorldError
+from kubeclient import NotFound, WorldError
 from leeward.agent.registration import Registration
 from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_NAMESPACE, execution_space
@@ -18,8 +18,6 @@ from leeward.api.resource import CLUSTERS
 from leeward.manager.member_side import MemberSide
 from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import ControlPlane, Member
-from leeward.runtime.hub_fence import HubFence
-from leeward.runtime.member_identity import IdentifiedTransport, anyone
 
 log = logging.getLogger(__name__)
 
@@ -66,11 +64,6 @@ class LeaseController:
                 "renewTime": format_micro_time(self._plane.clock.now()),
             },
         }
-
-
-def obeying(client: Client, plane: ControlPlane) -> Client:
-    """The client of a member, which sends nothing there while the member obeys a newer hub than this control plane."""
-    return client.behind(lambda transport: IdentifiedTransport(transport, anyone, HubFence(plane.server.identity)))
 
 
 class Agent:

@@ -45,6 +45,7 @@ from leeward.core.copies.memory import EARLIER_MEMORY_ANNOTATIONS
 from leeward.core.eviction.stalled_replacements import DISPATCHING, NOT_RENDERED, NOT_TAKEN
 from leeward.core.execution.held_volumes import HELD
 from leeward.core.execution.removal_conditions import REFUSES
+from leeward.core.hub_generation import HUB_FENCE_CONDITION
 from leeward.core.propagation.claiming import CLAIM_ANNOTATIONS, OPTION_ANNOTATIONS, TEMPLATE_ANNOTATIONS
 
 LEFT_OUT = "(left out of the picture)"
@@ -96,6 +97,7 @@ TOLD_CONDITIONS = frozenset(
         "FullyApplied",
         "CompleteAPIEnablements",
         DISPATCHING,
+        HUB_FENCE_CONDITION,
         names.CLUSTER_OUTAGE_CONDITION,
         names.DOUBTFUL_CONDITION,
         names.EVICTION_HELD_CONDITION,

@@ -20,7 +20,7 @@ from kubeclient.limits import RequestPace, paced
 from kubeclient.patience import IMPATIENT
 from kubeclient.replaceable import ReplaceableTransport
 from kubeclient.updating import UpdatingTransport
-from leeward.agent.agent import Agent, obeying
+from leeward.agent.agent import Agent
 from leeward.agent.registration import Registration
 from leeward.agent.replica import AgentReplica
 from leeward.api.cluster import ClusterSpec
@@ -34,7 +34,9 @@ from leeward.app.reported_secrets import SecretReporter, with_secrets
 from leeward.lua.jail import ProcessJail
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
+from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.interpreter_webhooks import HttpsCalls
+from leeward.runtime.member_identity import obeying
 from leeward.runtime.metrics import Metrics
 
 _NAME = "leeward-agent"
@@ -141,8 +143,9 @@ class _Process:
         jail = ProcessJail(supervisor)
         calls = HttpsCalls(AddressRules(config.settings.limits.member_addresses))
         plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor, jail, calls)
-        reached = obeying(Client(paced(fenced(self._member, led), self._pace_of_member), _NAME), plane)
-        member = Member.of(config.cluster, reached, self._randomness, supervisor, plane.limits)
+        fence = HubFence(plane.server.identity)
+        reached = obeying(Client(paced(fenced(self._member, led), self._pace_of_member), _NAME), fence)
+        member = Member.of(config.cluster, reached, self._randomness, supervisor, plane.limits, fence)
         return Agent(plane, member, MemberSide.of(config.settings.manager))
 
 

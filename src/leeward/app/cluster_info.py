@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import serialization
 
 from controller_runtime.deleting import delete_seen
 from kubeapi import codec
+from kubeapi.errors import Untrusted
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import AlreadyExists, Client, NotFound, WorldError
@@ -29,6 +30,7 @@ _RBAC = "rbac.authorization.k8s.io"
 _CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
 _ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "roles", "Role", True)
 _ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "rolebindings", "RoleBinding", True)
+_OF_ITS_MACHINE = ("127.0.0.1", "::1", "localhost")
 _READER = "leeward:cluster-info"
 
 
@@ -77,23 +79,31 @@ async def withdraw(client: Client) -> None:
         await delete_seen(client, resource, _READER, NAMESPACE)
 
 
-async def refuse_hub_before(client: Client, own: str) -> None:
-    """Refuses a take-over while the hub of which this store is a copy answers where it was published; `own` is the
-    address of this one. Raises: FleetError, WorldError."""
+async def refuse_hub_before(client: Client, own: str, before: str = "", *, is_elsewhere: bool = False) -> None:
+    """Refuses a take-over while the hub of which this store is a copy answers, at `before` or else where it was
+    published; `own` is the address of this one. `is_elsewhere`: the copy may be of another machine, of which an address
+    of this one says nothing. Raises: FleetError, WorldError."""
     try:
         info = await client.get(_CONFIG_MAPS, NAME, NAMESPACE)
     except NotFound:
         return
     server, authority = _known_by(cast(dict[str, Any], info.get("data") or {}).get("kubeconfig", ""))
+    if is_elsewhere and not before and urlsplit(server).hostname in _OF_ITS_MACHINE:
+        raise FleetError(
+            f"the hub before is published at {server}, which is asked on its own machine alone: name it with "
+            "--hub-before https://HOST:PORT, where nobody answers once it is gone"
+        )
+    server = before or server
     if not server or server.rstrip("/") == own.rstrip("/"):
         return
-    before = Client(preflight_transport_of(Connection(server=server, certificate_authority=authority)), "leeward")
+    asked = Client(preflight_transport_of(Connection(server=server, certificate_authority=authority)), "leeward")
     try:
-        await before.raw("GET", "/readyz", timeout_seconds=ANSWER_SECONDS)
-    except WorldError:
-        return
+        await asked.raw("GET", "/readyz", timeout_seconds=ANSWER_SECONDS)
+    except WorldError as error:
+        if not before or not isinstance(error, Untrusted):
+            return
     finally:
-        await before.close()
+        await asked.close()
     raise FleetError(
         f"the hub at {server} still answers: stop it first. Where that is this one, or cannot be stopped, give --force"
     )

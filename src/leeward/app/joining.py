@@ -10,7 +10,6 @@ Karmada: pkg/karmadactl/join, unjoin; the same objects, keys and names.
 """
 
 import base64
-from contextlib import suppress
 from dataclasses import dataclass
 
 from kubeapi.core import NAMESPACES
@@ -26,7 +25,9 @@ from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, beside, close_account, free_account, open_account
 from leeward.controllers.agent_roles import end_approved_agent
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
-from leeward.runtime.server_identity import cluster_id_of, identity_of
+from leeward.runtime.hub_fence import HubFence
+from leeward.runtime.member_identity import AnotherCluster, obeying
+from leeward.runtime.server_identity import ServerIdentity, cluster_id_of, identity_of
 
 _UNTYPED_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", False)
 _UNTYPED_SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)
@@ -55,6 +56,7 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
     itself, gives no token, or is spoken to in the clear and nobody allows that."""
     if plain_http_fault(joining.connection.server, joining.allow_http):
         raise FleetError(_NO_HTTP.format(server=joining.connection.server))
+    member = obeying(member, HubFence(ServerIdentity(control_plane)))
     cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     await _refuse_joined(control_plane, joining.name, cluster_id)
     steward, speaker = accounts_of(joining.name)
@@ -74,7 +76,8 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
 
 async def hub_that_leaves(control_plane: Client, member: Client, name: str) -> str:
     """Identity of the control plane that is to leave the member called `name`, before anything is done. A member that
-    does not answer is not refused. Raises: WorldError; FleetError when it is another one than has joined."""
+    does not answer is not refused. Raises: AnotherCluster when it obeys another hub; WorldError; FleetError when it is
+    another one than has joined."""
     try:
         joined = (await control_plane.get(CLUSTERS, name)).spec.id
     except NotServed:
@@ -82,16 +85,23 @@ async def hub_that_leaves(control_plane: Client, member: Client, name: str) -> s
     except NotFound:
         joined = ""
     found = ""
-    with suppress(WorldError):
-        found = await cluster_id_of(member)
+    try:
+        found = await cluster_id_of(obeying(member, HubFence(ServerIdentity(control_plane))))
+    except AnotherCluster:
+        raise
+    except WorldError:
+        pass
     if joined and found and joined != found:
         raise FleetError(f"--cluster-kubeconfig leads to another cluster than {name}: nothing was done")
     return await own_identity(control_plane)
 
 
-async def forget_cluster(member: Client, name: str, hub: str = "") -> list[str]:
+async def forget_cluster(member: Client, name: str, hub: str = "", control_plane: Client | None = None) -> list[str]:
     """Takes out of the member what `join_cluster` has put there for the control plane with the identity `hub`. Returns
-    what stays, because it is another's, by kind and name. Raises: WorldError."""
+    what stays, because it is another's, by kind and name. Raises: WorldError, also where the member obeys another hub
+    than `control_plane`."""
+    if control_plane is not None:
+        member = obeying(member, HubFence(ServerIdentity(control_plane)))
     steward, speaker = accounts_of(name)
     accounts = (steward, beside(steward, hub), speaker) if hub else (steward, speaker)
     return [kept for account in accounts for kept in await close_account(member, account, hub)]

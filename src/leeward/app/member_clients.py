@@ -12,7 +12,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
 from leeward.app.connect import transport_to
 from leeward.runtime.hub_fence import HubFence
-from leeward.runtime.member_identity import IdentifiedTransport, anyone
+from leeward.runtime.member_identity import obeying
 from leeward.runtime.server_identity import ServerIdentity
 
 USER_AGENT = "leeward"
@@ -26,7 +26,7 @@ def members_of(control_plane: Client, transport: Transport) -> Callable[[Cluster
     fence, reach = HubFence(ServerIdentity(control_plane)), whoever_obeys(control_plane, transport)
 
     async def reach_obeying(cluster: Cluster) -> Client:
-        return (await reach(cluster)).behind(lambda inner: IdentifiedTransport(inner, anyone, fence))
+        return obeying(await reach(cluster), fence)
 
     return reach_obeying
 

@@ -11,6 +11,7 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
 from leeward.cli.flags import KARMADA_SPELLING, agent_left_out_flags, component_flags, list_option, start_log
+from leeward.core.hub_generation import MOST_HUBS
 
 
 def _member_name(_context: click.Context, _option: click.Parameter, name: str) -> str:
@@ -98,6 +99,8 @@ def _servers(text: str) -> tuple[str, ...]:
     for server in servers:
         if not server.startswith("https://") or endpoint_fault(server):
             raise FleetError(f"--karmada-servers: {server!r} is no address: give https://HOST:PORT")
+    if len(servers) > MOST_HUBS:
+        raise FleetError(f"--karmada-servers: {len(servers)} addresses: give {MOST_HUBS} at most")
     return servers
 
 

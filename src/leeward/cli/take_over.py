@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.urls import endpoint_fault
 from leeward.app.local.errors import FleetError
 from leeward.cli.confirming import is_confirmed
 from leeward.cli.connections import Target, ask, operator_options, target_of
@@ -24,12 +25,19 @@ if TYPE_CHECKING:
 @click.option(
     "--port", type=Number(1, 65535), help="Port of a hub that is made of a standby's copy.  [default: as before]"
 )
+@click.option("--hub-before", default="", help="Address of the hub before.  [default: where it is published]")
 @click.option("--force", is_flag=True, help="Also while the hub before answers, or when members obey a newer one.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @operator_options
 @click.pass_obj
 def take_over(
-    settings: Settings, port: int | None, force: bool, yes: bool, kubeconfig: Path | None, context: str
+    settings: Settings,
+    port: int | None,
+    hub_before: str,
+    force: bool,
+    yes: bool,
+    kubeconfig: Path | None,
+    context: str,
 ) -> None:
     """Make this copy of a control plane the hub.
 
@@ -43,15 +51,17 @@ def take_over(
     It is refused while the hub before still answers, and where members obey a newer hub than this store knows.
     """
     layout = settings.layout
+    if hub_before and (not hub_before.startswith("https://") or endpoint_fault(hub_before)):
+        raise FleetError(f"--hub-before: {hub_before!r} is no address: give https://HOST:PORT")
     if kubeconfig is None and not context and layout.standby.is_dir() and not layout.fleet_file.exists():
         _confirm(f"the copy in {layout.standby}", yes=yes)
-        generation = _start_copy(layout, port, force=force)
+        generation = _start_copy(layout, port, hub_before, force=force)
         target = target_of(settings, None, "")
     else:
         generation = None
         target = target_of(settings, kubeconfig, context)
         _confirm(target.name, yes=yes)
-    done = ask(target, lambda client: _take_over(client, target, generation, force=force))
+    done = ask(target, lambda client: _take_over(client, target, generation, hub_before, force=force))
     say(f"{target.name} is the hub: generation {done.generation.number}")
     say_members(done)
     say_next("leeward status")
@@ -64,7 +74,7 @@ def _confirm(name: str, *, yes: bool) -> None:
         raise click.Abort
 
 
-def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> "Generation":
+def _start_copy(layout: "Layout", port: int | None, before: str, *, force: bool) -> "Generation":
     """Starts the control plane of the newest copy, and returns its generation. Raises: FleetError."""
     from kubeapi.loop.randomness import Randomness
     from kubeclient import WorldError
@@ -74,7 +84,7 @@ def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> "Generati
     from leeward.operations.errors import OperationFailed
 
     try:
-        generation = found_hub(layout, port, force=force)
+        generation = found_hub(layout, port, before, force=force)
     except (WorldError, OperationFailed) as error:
         raise FleetError(str(error)) from error
     started = start_fleet(layout, UpRequest(), Randomness(), say_aside)
@@ -82,7 +92,9 @@ def _start_copy(layout: "Layout", port: int | None, *, force: bool) -> "Generati
     return generation
 
 
-async def _take_over(client: "Client", target: Target, generation: "Generation | None", *, force: bool) -> "TakenOver":
+async def _take_over(
+    client: "Client", target: Target, generation: "Generation | None", before: str, *, force: bool
+) -> "TakenOver":
     """`generation`: it is raised already. Raises: FleetError, WorldError, OperationFailed."""
     from kubeapi.loop.clock import SystemClock
     from kubeapi.loop.randomness import Randomness
@@ -93,7 +105,7 @@ async def _take_over(client: "Client", target: Target, generation: "Generation |
     from leeward.operations.take_over import take_over as make_hub
 
     if not force and generation is None:
-        await refuse_hub_before(client, target.connection.server)
+        await refuse_hub_before(client, target.connection.server, before)
     transport = transport_of(target.connection)
     try:
         reach = whoever_obeys(client, transport)

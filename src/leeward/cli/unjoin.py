@@ -50,6 +50,7 @@ def unjoin(
     )
     if cluster_kubeconfig is not None:
         member = client_of(connection_from(cluster_kubeconfig, cluster_context))
-        for kept in carry_out(forget_cluster(member, name, hub), member):
+        client = client_of(connection_from(kubeconfig, context))
+        for kept in carry_out(forget_cluster(member, name, hub, client), member, client):
             say_line(f"{kept} stays in the cluster: another control plane, or somebody else, has made it")
     say(f"cluster {name} has left")

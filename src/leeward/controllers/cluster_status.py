@@ -44,6 +44,7 @@ from leeward.core.cluster_health.ready_condition import (
 )
 from leeward.core.cluster_health.summary import Summary
 from leeward.core.cluster_health.watched_time import has_stepped
+from leeward.core.hub_generation import HUB_FENCE_CONDITION, fence_condition
 from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.metrics import Amount, AmountKind
@@ -232,6 +233,9 @@ class ClusterStatusController:
         conditions = set_condition(with_doubt(seen, look.doubt, now), look.ready, now)
         conditions = with_last_seen(status.conditions, conditions, now)
         conditions = with_identity(cluster, conditions, look.uid, now)
+        if (fence := self._member.fence) is not None:
+            told = fence_condition(fence.problem, fence.unfenced)
+            conditions = put_condition(conditions, HUB_FENCE_CONDITION, told, now)
         if facts is None:
             return msgspec.structs.replace(status, conditions=conditions)
         enablements = status.api_enablements if facts.offer is None else facts.offer.enablements

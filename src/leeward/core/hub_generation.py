@@ -21,8 +21,12 @@ from functools import total_ordering
 
 from kubeapi import codec
 from kubeapi.meta import format_micro_time
+from leeward.api.meta import Condition
 
 HUB_GENERATION_ANNOTATION, HUB_FENCE_ANNOTATION = "leeward.dev/hub-generation", "leeward.dev/hub-fence"
+HUB_FENCE_CONDITION = "leeward.dev/HubFence"
+"""Condition on a Cluster: False while its member obeys another hub, or refuses no older one, with the reason."""
+ANOTHER_HUB, NOT_FENCED = "AnotherHub", "NotFenced"
 MOST_HUBS = 64
 LARGEST_GENERATION = 2**53
 """Bound on what is read: a larger number is not exact in every reader of JSON."""
@@ -115,6 +119,16 @@ def problem_of_generation(own: Generation, met: Generation) -> str:
         f"another hub has taken over: the cluster obeys generation {met} of this control plane, and this one is "
         f"generation {own}; nothing is done there. Stop this one, or make it the hub again with `leeward take-over`"
     )
+
+
+def fence_condition(problem: str, unfenced: str) -> Condition | None:
+    """The condition of a Cluster whose member obeys another hub (`problem`), or refuses no older one (`unfenced`)."""
+    if problem:
+        return Condition(HUB_FENCE_CONDITION, "False", ANOTHER_HUB, problem)
+    if not unfenced:
+        return None
+    said = f"an older hub that comes back is not refused there: {unfenced}. Stop the hub before for good"
+    return Condition(HUB_FENCE_CONDITION, "False", NOT_FENCED, said)
 
 
 def hub_to_follow(generations: Sequence[Generation | None], current: int | None, newest: Generation) -> int | None:

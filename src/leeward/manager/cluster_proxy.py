@@ -4,7 +4,8 @@
 
 The member is told on whose behalf: the request goes on with the token of `spec.impersonatorSecretRef`, which may do
 nothing but impersonate, as the user who asked. So the member's own rules decide. What of a request and of its answer is
-passed on is in `proxy_headers.py`; an answer that is a redirect is a 502.
+passed on is in `proxy_headers.py`; an answer that is a redirect is a 502. A member that obeys another hub, as its
+Cluster says, is not asked.
 
 All clusters together have the name `*`, see `all_clusters.py`.
 
@@ -25,8 +26,10 @@ from kubeserver import errors
 from kubeserver.handler import Handler, StreamResponse, WayBack
 from kubeserver.handlers.connecting import ConnectRequest
 from leeward.api.cluster import Cluster, LocalSecretReference
+from leeward.api.meta import find_condition
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS
+from leeward.core.hub_generation import ANOTHER_HUB, HUB_FENCE_CONDITION
 from leeward.manager.all_clusters import EVERY_CLUSTER, AllClusters
 from leeward.manager.proxy_headers import PAGE_RULES, bad_gateway, code_fault, headers_to_client, headers_to_member
 
@@ -101,6 +104,9 @@ class ClusterProxy:
         except NotFound:
             await self._forget(name)
             raise errors.not_found(CLUSTERS.group, CLUSTERS.plural, name) from None
+        told = find_condition(cluster.status.conditions, HUB_FENCE_CONDITION)
+        if told is not None and told.reason == ANOTHER_HUB:
+            raise ValueError(told.message)
         authority = await self._secret(cluster.spec.secret_ref)
         impersonator = await self._secret(cluster.spec.impersonator_secret_ref)
         if impersonator is None:

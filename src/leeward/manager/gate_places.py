@@ -14,6 +14,7 @@ from leeward.controllers.gates import GatePlace
 from leeward.manager.push import Connect, connection_of, identified
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.discovery import Discovery
+from leeward.runtime.hub_fence import HubFence
 
 
 class _Reached(NamedTuple):
@@ -47,7 +48,8 @@ class PushPlaces:
         reached = self._reached.get(cluster)
         if reached is None or reached.made_of != made_of:
             await self._forget(cluster)
-            client = self._connect(found, secret).behind(partial(identified, self._plane, cluster))
+            fence = HubFence(self._plane.server.identity)
+            client = self._connect(found, secret).behind(partial(identified, self._plane, cluster, fence))
             reached = self._reached[cluster] = _Reached(made_of, GatePlace(client, Discovery(client)))
         return reached.place
 

@@ -107,10 +107,11 @@ class PushClusters:
             return None
 
     def _begin(self, cluster: Cluster, secret: Secret | None, made_of: tuple[object, ...]) -> None:
-        client = self._connect(cluster, secret).behind(partial(identified, self._plane, cluster.name))
+        fence = HubFence(self._plane.server.identity)
+        client = self._connect(cluster, secret).behind(partial(identified, self._plane, cluster.name, fence))
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
-        member = Member.of(cluster.name, client, self._plane.randomness, supervisor, self._plane.limits)
+        member = Member.of(cluster.name, client, self._plane.randomness, supervisor, self._plane.limits, fence)
         self._member_side.start(self._plane, member, returned=self._returned)
         if self._speak is not None:
             self._speak(member).start()
@@ -135,9 +136,9 @@ class PushClusters:
             self._controller.queue.add(cluster.name)
 
 
-def identified(plane: ControlPlane, name: str, transport: Transport) -> IdentifiedTransport:
+def identified(plane: ControlPlane, name: str, fence: HubFence, transport: Transport) -> IdentifiedTransport:
     """The transport to the member `name`, that sends nothing to another cluster, nor to one that obeys another hub."""
-    return IdentifiedTransport(transport, partial(problem_of_answer, plane, name), HubFence(plane.server.identity))
+    return IdentifiedTransport(transport, partial(problem_of_answer, plane, name), fence)
 
 
 async def problem_of_answer(plane: ControlPlane, name: str, found: str) -> str:

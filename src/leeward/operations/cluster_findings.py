@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from kubeapi.core import Taint, Toleration
 from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
 from leeward.api.names import NOT_READY_TAINT
 from leeward.core.cluster_health.brake import VANISHED, Brake, looks_dead
 from leeward.core.cluster_health.cluster_identity import replaced
@@ -12,6 +13,7 @@ from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.outage import held_when_due
 from leeward.core.cluster_health.standing_taints import removal_told
 from leeward.core.eviction.due_evictions import Stay, decide_stay
+from leeward.core.hub_generation import HUB_FENCE_CONDITION, NOT_FENCED
 from leeward.operations.clusters import ClusterState, is_application, left_to_drain
 from leeward.operations.findings import (
     NAMED_AT_MOST,
@@ -143,6 +145,14 @@ def removed_taints(observed: Observed) -> Iterator[Finding]:
             sentence, _, details = f"{cluster.name}: {told}".partition(". ")
             command = f"kubectl get cluster {cluster.name} -o yaml --show-managed-fields"
             yield needs_somebody(f"cluster/{cluster.name}", sentence, (details,), command)
+
+
+def unfenced_clusters(observed: Observed) -> Iterator[Finding]:
+    """Finds clusters in which an older hub that comes back would act."""
+    for cluster in observed.clusters or ():
+        found = find_condition(cluster.status.conditions, HUB_FENCE_CONDITION)
+        if found is not None and found.reason == NOT_FENCED:
+            yield Finding(Severity.SOON, f"cluster/{cluster.name}", f"{cluster.name}: {found.message}")
 
 
 def drains(observed: Observed) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ from leeward.operations.cluster_findings import (
     drains,
     removed_taints,
     replaced_clusters,
+    unfenced_clusters,
     vanished_clusters,
 )
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
@@ -203,6 +204,7 @@ _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     unapplied,
     not_serving,
     doubtful_clusters,
+    unfenced_clusters,
     drains,
 )
 """Sources in the order in which they are told."""

@@ -25,7 +25,7 @@ from leeward.core.hub_generation import (
 )
 from leeward.operations.errors import OperationFailed
 from leeward.runtime.hub_fence import HubFence
-from leeward.runtime.member_identity import AnotherCluster, IdentifiedTransport, anyone
+from leeward.runtime.member_identity import AnotherCluster, obeying
 from leeward.runtime.server_identity import ServerIdentity, identity_of
 
 Answer = TypeVar("Answer")
@@ -127,11 +127,11 @@ async def _fence(cluster: Cluster, reach: Reach, server: ServerIdentity) -> str:
     """Tells the member of this generation. The reason why it obeys another hub; empty where it does not. Raises:
     WorldError, OperationFailed."""
     fence = HubFence(server)
-    client = (await reach(cluster)).behind(lambda inner: IdentifiedTransport(inner, anyone, fence))
+    client = obeying(await reach(cluster), fence)
     try:
         await client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
-        if fence.refused:
-            raise OperationFailed(fence.refused)
+        if fence.unfenced:
+            raise OperationFailed(fence.unfenced)
         return ""
     except AnotherCluster as error:
         return str(error)

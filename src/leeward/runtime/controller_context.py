@@ -27,6 +27,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.lua.jail import Jail, LocalJail
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.heartbeat import FailedProbes
+from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.interpreter import Interpreter, followed, followed_webhooks
 from leeward.runtime.interpreter_changes import InterpreterChanges
 from leeward.runtime.interpreter_webhooks import HttpsCalls, InterpreterWebhooks
@@ -182,13 +183,20 @@ class Member:
     name: str
     server: Server
     supervisor: Supervisor
+    fence: HubFence | None = None
+    """The fence that the client of its server looks at."""
 
     @staticmethod
     def of(
-        name: str, client: Client, randomness: Randomness, supervisor: Supervisor, limits: InformerLimits | None = None
+        name: str,
+        client: Client,
+        randomness: Randomness,
+        supervisor: Supervisor,
+        limits: InformerLimits | None = None,
+        fence: HubFence | None = None,
     ) -> "Member":
         """Reached over `client`, and not believed to be reasonable; `limits` are its informers'."""
-        return Member(name, Server.of(client, randomness, supervisor, CacheBudget(), limits), supervisor)
+        return Member(name, Server.of(client, randomness, supervisor, CacheBudget(), limits), supervisor, fence)
 
 
 @dataclass(frozen=True, slots=True)

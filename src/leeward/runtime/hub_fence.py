@@ -18,6 +18,7 @@ from kubeapi.errors import LocalFailure, Unreachable, WorldError
 from kubeapi.transport import Request, Response, Transport
 from leeward.core.hub_generation import (
     HUB_FENCE_ANNOTATION,
+    MOST_HUBS,
     NEVER,
     Generation,
     UnreadableGeneration,
@@ -79,21 +80,46 @@ def namespace_in(response: Response) -> FoundNamespace | None:
 class HubFence:
     """`server` is the control plane that acts. Where its identity may not be read, nothing is told apart.
 
-    `refused` says why a member takes no mark, so that an older hub is not refused there.
+    `problem` says why nothing is done in the member, `unfenced` why an older hub is not refused there.
     """
 
     def __init__(self, server: ServerIdentity) -> None:
         self._server = server
-        self.refused = ""
+        self.problem = ""
+        self.unfenced = ""
 
-    async def problem(self, found: FoundNamespace, member: Transport) -> str:
+    async def look(self, found: FoundNamespace, member: Transport) -> str:
         """The reason why nothing is done in a member that says this; empty when the hub may act there.
 
         A member that has met an older generation is told first. Raises: Unreachable, when that is not known to be done.
         """
+        try:
+            self.problem = await self._look(found, member)
+        except LocalFailure:
+            raise
+        except Unreachable as error:
+            self.problem, self.unfenced = "", str(error)
+            raise
+        return self.problem
+
+    def unseen(self, code: int) -> None:
+        """Takes in that the member does not tell which hub it obeys."""
+        with suppress(UnreadableGeneration):
+            if self._server.known and self._server.generation > NEVER:
+                self._is_unfenced(f"GET {PATH}: HTTP {code}; its account needs the verbs get and patch for that")
+
+    def _is_unfenced(self, why: str) -> None:
+        if not self.unfenced:
+            log.warning("an older hub that comes back is not refused: %s", why)
+        self.unfenced = why
+
+    async def _look(self, found: FoundNamespace, member: Transport) -> str:
         for _ in range(ATTEMPTS):
             hub = await self._hub(afresh=False)
             if not hub:
+                self._is_unfenced(
+                    f"the agent may not read {PATH} of the control plane: its Role there needs the verb get"
+                )
                 return ""
             try:
                 fences = fences_of(found.annotations)
@@ -104,7 +130,11 @@ class HubFence:
             except UnreadableGeneration as error:
                 return str(error)
             if met >= own:
+                self.unfenced = ""
                 return problem_of_generation(own, met)
+            if hub not in fences and len(fences) >= MOST_HUBS:
+                self._is_unfenced(f"it bears the marks of {MOST_HUBS} hubs: take those that are gone off {PATH}")
+                return ""
             told = await self._tell(found, {**fences, hub: own}, member)
             if told is None:
                 return ""
@@ -139,12 +169,11 @@ class HubFence:
         request = Request("PATCH", PATH, headers=_PATCH, body=codec.encode({"metadata": metadata}))
         response = await member.send(request, timeout_seconds=WRITE_SECONDS)
         if response.code == HTTPStatus.OK:
+            self.unfenced = ""
             return None
         if response.code in _MAY_NOT:
-            if not self.refused:
-                log.warning("an older hub that comes back is not refused: PATCH %s: HTTP %d", PATH, response.code)
-            self.refused = (
-                f"it takes no mark (PATCH {PATH}: HTTP {response.code}), so an older hub is not refused there"
+            self._is_unfenced(
+                f"it takes no mark (PATCH {PATH}: HTTP {response.code}); its account needs the verb patch for that"
             )
             return None
         now = None

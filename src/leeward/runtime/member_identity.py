@@ -19,6 +19,7 @@ from http import HTTPStatus
 
 from kubeapi.errors import LocalFailure, Unreachable, Untrusted
 from kubeapi.transport import Request, Response, Transport
+from kubeclient import Client
 from leeward.runtime.hub_fence import PATH, HubFence, namespace_in
 
 ASK_SECONDS = 10.0
@@ -41,6 +42,11 @@ Judge = Callable[[str], Awaitable[str]]
 async def anyone(_: str) -> str:
     """A `Judge` to whom every cluster is the one that is to be reached."""
     return ""
+
+
+def obeying(client: Client, fence: HubFence) -> Client:
+    """The client of a member, which sends nothing there while the member obeys a newer hub than that of `fence`."""
+    return client.behind(lambda transport: IdentifiedTransport(transport, anyone, fence))
 
 
 class AnotherCluster(Untrusted):
@@ -151,7 +157,7 @@ class IdentifiedTransport:
             problem, self._untold = await self._judge(found.uid), ""
             if not problem and self._fence is not None:
                 try:
-                    problem = await self._fence.problem(found, self._inner)
+                    problem = await self._fence.look(found, self._inner)
                 except LocalFailure:
                     raise
                 except Unreachable as error:
@@ -159,6 +165,8 @@ class IdentifiedTransport:
             self._problem = problem
         elif response.code not in _NOBODY_TELLS:
             return
+        elif self._fence is not None:
+            self._fence.unseen(response.code)
         self._answered_at = asyncio.get_running_loop().time()
 
     def _refuse(self) -> None:

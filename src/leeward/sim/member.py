@@ -24,11 +24,13 @@ from kubeserver.registry.room import StoreBounds
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.medium import Loaded
-from leeward.agent.agent import Agent, obeying
+from leeward.agent.agent import Agent
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import Member, Server
+from leeward.runtime.hub_fence import HubFence
+from leeward.runtime.member_identity import obeying
 from leeward.runtime.metrics import Metrics
 from leeward.sim.clocks import SkewedClock
 from leeward.sim.environment import Environment
@@ -173,8 +175,9 @@ class SimulatedMember:
         home = LinkedTransport(environment.place, user, self.agent_link, environment.link(party, environment.NAME))
         there = LinkedTransport(self.place, ADMIN, self.agent_link, environment.link(party, self.name))
         plane = environment.plane(Client(UpdatingTransport(home), party), self._agent, self.agent_clock)
-        member_client = obeying(Client(there, party), plane)
-        member = Member.of(self.name, member_client, environment.randomness, self._agent, plane.limits)
+        fence = HubFence(plane.server.identity)
+        member_client = obeying(Client(there, party), fence)
+        member = Member.of(self.name, member_client, environment.randomness, self._agent, plane.limits, fence)
         self._agent.start(
             Agent(plane, member, MemberSide(environment.timing, probe_serving=environment.probe_serving)).start(),
             "agent",

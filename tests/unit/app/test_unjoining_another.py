@@ -2,12 +2,15 @@
 
 import pytest
 
+from kubeapi.core import NAMESPACES
 from kubeclient import Client
 from leeward.api.resource import CLUSTERS
-from leeward.app.joining import hub_that_leaves, join_cluster, own_identity
+from leeward.app.joining import forget_cluster, hub_that_leaves, join_cluster, own_identity
 from leeward.app.local.errors import FleetError
+from leeward.core.hub_generation import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANNOTATION
+from leeward.runtime.member_identity import AnotherCluster
 from tests.kubeserver.api_world import ApiWorld, api_world
-from tests.unit.app.test_joining import JOINING, tell
+from tests.unit.app.test_joining import ACCOUNTS, JOINING, tell
 
 
 def test_s6_another_member_is_refused_before_anything_is_taken_out_of_it() -> None:
@@ -23,5 +26,29 @@ def test_s6_another_member_is_refused_before_anything_is_taken_out_of_it() -> No
         assert await hub_that_leaves(client, there, "nobody") == hub, "the verb itself says that there is none"
         await client.patch(CLUSTERS, "member1", {"spec": {"id": None}})
         assert await hub_that_leaves(client, Client(plane.transport), "member1") == hub, "it cannot be told"
+
+    tell(story)
+
+
+def test_s6_a_hub_from_which_another_has_taken_over_neither_joins_nor_takes_the_credential_of_the_other_away() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client, there = Client(plane.transport), Client(member.transport)
+        await join_cluster(client, there, JOINING)
+        hub = await own_identity(client)
+        before = (await member.get(ACCOUNTS)).names
+        met = {"metadata": {"annotations": {HUB_FENCE_ANNOTATION: f'{{"{hub}":"1/x"}}'}}}
+        await there.patch(NAMESPACES, "kube-system", met)
+        for refused in (
+            hub_that_leaves(client, there, "member1"),
+            forget_cluster(there, "member1", hub, client),
+            join_cluster(client, there, JOINING),
+        ):
+            with pytest.raises(AnotherCluster, match="another hub has taken over"):
+                await refused
+        assert (await member.get(ACCOUNTS)).names == before
+        raised = {"metadata": {"annotations": {HUB_GENERATION_ANNOTATION: "2/x"}}}
+        await client.patch(NAMESPACES, "kube-system", raised)
+        assert await forget_cluster(there, "member1", hub, client) == []
+        assert "karmada-member1" not in (await member.get(ACCOUNTS)).names
 
     tell(story)

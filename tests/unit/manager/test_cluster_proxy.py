@@ -15,6 +15,7 @@ from kubeserver.handlers.connecting import PROXY
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
+from leeward.core.hub_generation import ANOTHER_HUB, HUB_FENCE_CONDITION, NOT_FENCED
 from leeward.manager.cluster_proxy import ClusterProxy
 from tests.kubeserver.api_world import Answer, ApiWorld, api_world
 
@@ -199,5 +200,22 @@ def test_a_new_token_makes_a_new_way_and_an_outage_is_a_503() -> None:
         scene.ways[-1].cut = True
         refused = await scene.ask(user=admin)
         assert (refused.code, refused.body["message"]) == (503, "cluster member1 cannot be reached: no route")
+
+    tell(story)
+
+
+def test_a_member_that_obeys_another_hub_is_not_asked() -> None:
+    async def story(scene: Scene) -> None:
+        admin = User("admin", ("system:masters",))
+        await scene.give_token("first")
+        await scene.join()
+        told = {"type": HUB_FENCE_CONDITION, "status": "False", "reason": ANOTHER_HUB, "message": "it obeys another"}
+        await scene.plane.patch(f"{CLUSTER}/member1/status", {"status": {"conditions": [told]}})
+        refused = await scene.ask(user=admin)
+        assert (refused.code, refused.body["message"]) == (503, "cluster member1 cannot be reached: it obeys another")
+        assert not scene.ways
+        told["reason"] = NOT_FENCED
+        await scene.plane.patch(f"{CLUSTER}/member1/status", {"status": {"conditions": [told]}})
+        assert (await scene.ask(user=admin)).code == 200
 
     tell(story)

@@ -10,7 +10,7 @@ from kubeapi.errors import LocalFailure
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeclient import Client, Request, Response, Unreachable
-from leeward.core.hub_generation import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANNOTATION
+from leeward.core.hub_generation import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANNOTATION, MOST_HUBS
 from leeward.runtime.hub_fence import PATH, HubFence
 from leeward.runtime.member_identity import LOOK_SECONDS, AnotherCluster, IdentifiedTransport, anyone
 from leeward.runtime.server_identity import ServerIdentity
@@ -154,6 +154,14 @@ def test_an_older_hub_sends_neither_writes_nor_reads_until_it_takes_over() -> No
         assert sent(inner)[-1] == ("POST", WRITE.path)
 
     tell(story, [hub(1), hub(1), hub(3)], member(hub=2), member(hub=2), DONE, DONE)
+
+
+def test_a_member_with_the_marks_of_as_many_hubs_as_it_may_bear_is_left_as_it_is() -> None:
+    async def story(transport: IdentifiedTransport, inner: ScriptedTransport) -> None:
+        await write(transport)
+        assert sent(inner) == [("GET", PATH), ("POST", WRITE.path)]
+
+    tell(story, [hub(1)], member(**{f"hub{number}": 1 for number in range(MOST_HUBS)}), DONE)
 
 
 def test_an_answer_is_good_for_writes_for_a_while_and_for_reads_longer() -> None:

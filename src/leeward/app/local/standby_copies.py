@@ -44,9 +44,11 @@ _PIECE = 1 << 20
 
 
 class StandbyCopy(msgspec.Struct, frozen=True, rename="camel"):
-    """The newest copy; `taken_at` is when it was begun, so that it holds what was acknowledged before."""
+    """The newest copy; `taken_at` is when it was begun, so that it holds what was acknowledged before. `by_command`: it
+    may be of another machine."""
 
     taken_at: datetime
+    by_command: bool = False
 
 
 def newest_copy(layout: Layout) -> StandbyCopy:
@@ -73,7 +75,7 @@ def take_copy(layout: Layout, source: Path | Sequence[str], now: datetime) -> St
             _receive(source, incoming)
         with checked(incoming) as unpacked:
             load_fleet(Layout(unpacked))
-        copy = StandbyCopy(now)
+        copy = StandbyCopy(now, not isinstance(source, Path))
         newest = layout.standby / NEWEST
         if newest.exists():
             newest.replace(layout.standby / BEFORE)
@@ -101,21 +103,23 @@ def _receive(command: Sequence[str], target: Path) -> None:
         raise FleetError(f"`{command[0]}` failed with code {done.returncode}")
 
 
-def found_hub(layout: Layout, port: int | None, *, force: bool) -> Generation:
+def found_hub(layout: Layout, port: int | None, before: str, *, force: bool) -> Generation:
     """Makes the fleet of the newest copy, without members of its own, and returns its generation as a hub. The member
-    clusters are reached where they are. Raises: FleetError, WorldError, OperationFailed."""
-    newest_copy(layout)
+    clusters are reached where they are, the hub before at `before`, or where it was published.
+
+    Raises: FleetError, WorldError, OperationFailed."""
+    copy = newest_copy(layout)
     backup = layout.standby / NEWEST
     with fleet_lock(layout, create=True), checked(backup) as unpacked:
         fleet = load_fleet(Layout(unpacked))
         own = port or (fleet.control_plane_port if is_free(fleet.control_plane_port) else pick_port(Randomness()))
-        generation = asyncio.run(_raised(unpacked / STORE, own, force=force))
+        generation = asyncio.run(_raised(unpacked / STORE, own, before, copy, force=force))
         hub = msgspec.structs.replace(fleet, control_plane_port=own, dashboard_port=0, members=())
         found_fleet(layout, unpacked, backup, hub)
     return generation
 
 
-async def _raised(store: Path, port: int, *, force: bool) -> Generation:
+async def _raised(store: Path, port: int, before: str, copy: StandbyCopy, *, force: bool) -> Generation:
     """Raises the generation in a store that nobody serves, over an API server of its own."""
     async with Supervisor("take-over") as supervisor:
         opened = await Store.open(SqliteMedium(store), supervisor)
@@ -126,7 +130,8 @@ async def _raised(store: Path, port: int, *, force: bool) -> Generation:
             transport = InProcessTransport(server)
             client = Client(transport, "leeward")
             if not force:
-                await refuse_hub_before(client, f"https://127.0.0.1:{port}")
+                own = f"https://127.0.0.1:{port}"
+                await refuse_hub_before(client, own, before, is_elsewhere=copy.by_command)
             reach = whoever_obeys(client, transport)
             return await raise_generation(client, reach, clock, randomness, force=force)
         finally:

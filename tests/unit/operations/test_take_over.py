@@ -1,0 +1,74 @@
+"""A take-over does not wait for members one after the other: those that are silent keep no standby from serving."""
+
+import asyncio
+import json
+
+import pytest
+
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.virtual import run_virtual
+from kubeclient import Client, Request, Response
+from leeward.api.cluster import Cluster
+from leeward.core.hub_generation import HUB_GENERATION_ANNOTATION
+from leeward.operations.take_over import ALTOGETHER_SECONDS, take_over
+from leeward.runtime.hub_fence import PATH
+from tests.unit.runtime.small_world import CLOCK, ScriptedTransport, response
+from tests.unit.runtime.test_hub_fence import DONE, hub, member
+
+
+class Hub(ScriptedTransport):
+    """A control plane with these clusters."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        items = [{"metadata": {"name": name}, "spec": {"syncMode": "Push"}} for name in names]
+        self._clusters = response({"metadata": {}, "items": items})
+        self._generation = "0"
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        if request.method == "PATCH":
+            self._generation = json.loads(request.body)["metadata"]["annotations"][HUB_GENERATION_ANNOTATION]
+        return hub(self._generation) if request.path == PATH else self._clusters
+
+
+@pytest.mark.parametrize(("silent", "fenced"), [(150, ("alive",)), (450, ())])
+def test_silent_members_are_asked_together_and_within_one_deadline(silent: int, fenced: tuple[str, ...]) -> None:
+    async def reach(cluster: Cluster) -> Client:
+        return Client(ScriptedTransport([member(), DONE] if cluster.name == "alive" else ()))
+
+    async def main() -> None:
+        started = asyncio.get_running_loop().time()
+        plane = Hub(*(f"silent{number}" for number in range(silent)), "alive")
+        done = await take_over(Client(plane), reach, CLOCK, Randomness(0))
+        assert asyncio.get_running_loop().time() - started <= 2 * ALTOGETHER_SECONDS
+        assert done.fenced == fenced
+        assert len(done.away) == silent + 1 - len(fenced)
+
+    run_virtual(main())
+
+
+def test_a_member_that_answers_the_mark_with_an_error_is_not_told_as_fenced() -> None:
+    async def reach(_: Cluster) -> Client:
+        return Client(ScriptedTransport([member(), Response(500, b"")]))
+
+    async def main() -> None:
+        done = await take_over(Client(Hub("broken")), reach, CLOCK, Randomness(0))
+        assert (done.fenced, list(done.away)) == ((), ["broken"])
+        assert "HTTP 500" in done.away["broken"]
+
+    run_virtual(main())
+
+
+def test_a_member_that_obeys_another_hub_by_now_is_told_apart() -> None:
+    """Another standby took over from the same copy, between the look at the member and the mark."""
+    looks = iter([member(), member(hub="1/1999-01-01T00:00:00Z-x")])
+
+    async def reach(_: Cluster) -> Client:
+        return Client(ScriptedTransport([next(looks)]))
+
+    async def main() -> None:
+        done = await take_over(Client(Hub("member1")), reach, CLOCK, Randomness(0))
+        assert (done.fenced, list(done.refusing), done.away) == ((), ["member1"], {})
+        assert "from the same copy, and before this one" in done.refusing["member1"]
+
+    run_virtual(main())
