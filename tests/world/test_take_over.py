@@ -30,9 +30,11 @@ SPREAD = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
 
 
 @asynccontextmanager
-async def copied_hub(first: World, copy: Loaded, seed: int = 1) -> AsyncGenerator[World, None]:
+async def copied_hub(
+    first: World, copy: Loaded, seed: int = 1, kind: type[World] = World
+) -> AsyncGenerator[World, None]:
     """API server on a copy of the store, as a standby has it. It has the first one's members, and no controllers."""
-    second = World({}, Timing.karmada(), seed, clock=first.clock)
+    second = kind({}, Timing.karmada(), seed, clock=first.clock)
     second._members = first._members  # pyright: ignore[reportPrivateUsage]
     second.medium.replace(copy)
     await second.start_apiserver()

@@ -80,9 +80,8 @@ async def withdraw(client: Client) -> None:
 
 
 async def refuse_hub_before(client: Client, own: str, before: str = "", *, is_elsewhere: bool = False) -> None:
-    """Refuses a take-over while the hub of which this store is a copy answers, at `before` or else where it was
-    published; `own` is the address of this one. `is_elsewhere`: the copy may be of another machine, of which an address
-    of this one says nothing. Raises: FleetError, WorldError."""
+    """Refuses a take-over while the hub before answers, at `before` or else where it was published. `own`: the address
+    of this one. `is_elsewhere`: the copy may be of another machine. Raises: FleetError, WorldError."""
     try:
         info = await client.get(_CONFIG_MAPS, NAME, NAMESPACE)
     except NotFound:

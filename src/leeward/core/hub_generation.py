@@ -4,8 +4,8 @@
     member   annotation leeward.dev/hub-fence of its Namespace kube-system: the newest generation of each hub, as JSON
 
 A generation is a number and a claim, the instant of the take-over and a random ending: `1/2026-11-29T12:00:00Z-x`.
-Two that take over from one copy have one number. Neither knew of the other, and the claim that was first is the newer
-generation: a hub that works already gives way to a higher number alone.
+Two that take over from one copy have one number. The claim that was first is the newer generation: a hub that works
+already gives way to a higher number alone.
 
 A hub with an older generation than its member knows is fenced there. It sends nothing, and what it cannot see is
 neither healthy nor gone (Holds: S1, S5). A member fences itself alone, so that one that lies harms no other (S10).
