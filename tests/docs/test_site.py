@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from leeward.api import names, rollout
+from leeward.core import hub_generation
 from tests.site import ROOT, DeadLink, gathered, pages, write
 
 KNOWN = {"pages/a.md": "a.md", "pages/b/c.md": "b/c.md", "bench/README.md": "measurements.md"}
@@ -41,6 +42,6 @@ def test_a_link_to_nothing_is_an_error() -> None:
 
 
 def test_the_page_of_conditions_has_a_paragraph_for_each_of_ours_and_no_other() -> None:
-    every = {**vars(names), **vars(rollout)}.items()
+    every = {**vars(names), **vars(rollout), **vars(hub_generation)}.items()
     named = {value for name, value in every if name.endswith("_CONDITION") and "leeward.dev/" in value}
     assert set(re.findall(r"^## (leeward\.dev/\w+)$", (ROOT / "docs/conditions.md").read_text(), re.MULTILINE)) == named
