@@ -114,7 +114,7 @@ def _forget_sizes() -> Any:
 
 def _move_what_has_ended() -> Any:
     """A Job that has ended moves like one that runs."""
-    return mock.patch.object(situation, "is_finished_job", return_value=False)
+    return mock.patch.object(situation, "over_in", return_value=frozenset())
 
 
 def _do_again_what_has_ended() -> Any:

@@ -14,7 +14,7 @@ one has ended.
 Holds: S1, S12. Karmada counts a Job that has begun as a replacement.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from kubeapi.unstructured import mappings_at, text_at, value_at
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
 from leeward.api.work import ManifestStatus, Work
 from leeward.core.copies.evidence import is_about_present
-from leeward.core.interpreter.jobs import says_done, says_finished, says_under_way
+from leeward.core.interpreter.jobs import says_done, says_finished, says_over, says_under_way
 
 
 def is_job(resource: ReadOnlyManifest) -> bool:
@@ -54,9 +54,18 @@ def with_template(status: Any, observed: ReadOnlyManifest) -> Any:
     return {**cast(Manifest, status), **{name: value for name, value in told.items() if value is not None}}
 
 
-def is_finished_job(work: Work | None) -> bool:
+def is_finished_job(work: Work) -> bool:
     """Tells whether the copy that `work` describes is a finished Job, as it was reported, however long ago."""
-    return work is not None and _is_job_that(work, says_finished)
+    return _is_job_that(work, says_finished)
+
+
+def over_in(works: Mapping[str, Work], template: str) -> frozenset[str]:
+    """Clusters in which nothing more comes of the Job of this `template` (its uid), likewise."""
+
+    def is_over(work: Work) -> bool:
+        return _is_job_that(work, partial(says_over, jobs=work.spec.workload.manifests), template)
+
+    return frozenset(name for name, work in works.items() if is_over(work))
 
 
 def is_complete_job(work: Work) -> bool:
@@ -70,17 +79,15 @@ def is_job_under_way(work: Work) -> bool:
     return _is_job_that(work, says_under_way)
 
 
-def _is_job_that(work: Work, says: Callable[[Any], bool]) -> bool:
-    """Tells whether all objects of the copy are Jobs, and their statuses say so, each of the Work's template."""
+def _is_job_that(work: Work, says: Callable[[Any], bool], template: str = "") -> bool:
+    """Tells whether all objects of the copy are Jobs, and their statuses say so, of this template or the Work's."""
     statuses = work.status.manifest_statuses
-    return bool(statuses) and all(_is_of_template(each, work) and says(each.status) for each in statuses)
+    wanted = template or work.metadata.annotations.get(TEMPLATE_UID_ANNOTATION, "")
+    return bool(statuses) and all(_is_of_template(each, work, wanted) and says(each.status) for each in statuses)
 
 
-def _is_of_template(status: ManifestStatus, work: Work) -> bool:
+def _is_of_template(status: ManifestStatus, work: Work, wanted: str) -> bool:
     if (status.identifier.group, status.identifier.kind) != ("batch", "Job"):
         return False
-    told, wanted = (
-        text_at(status.status, TEMPLATE_UID_ANNOTATION),
-        work.metadata.annotations.get(TEMPLATE_UID_ANNOTATION),
-    )
+    told = text_at(status.status, TEMPLATE_UID_ANNOTATION)
     return told == wanted if told and wanted else is_about_present(work)

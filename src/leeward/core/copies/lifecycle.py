@@ -56,9 +56,9 @@ FAILS = Transition(_TARGET, _LEAVES, "it is unhealthy for longer than its policy
 STALLS = Transition(_TARGET[:1], _LEAVES, "its time to start is over, and it surely serves less than it is to run",
     "a cluster takes it where the release was not tried; what serves of it stays")
 RETURNS_HOME = Transition(_TARGET, _LEAVES, "the cluster that it was driven out of has been well for long",
-    "all that is asked for surely serves; nothing else happens to the binding")
+    "all that is asked for surely serves; nothing else happens to the binding; no Job that has ended")
 IS_PLACED_ELSEWHERE = Transition(_TARGET, _LEAVES, "placement, replicas, a quota or the descheduler leave it fewer",
-    "the scheduler places all that is asked for; dead targets give first")
+    "the scheduler places all that is asked for; dead targets give first; not a Job that is done there")
 LIFECYCLE = (
     COMES_BACK, IS_DRIVEN_OUT, FAILS, STALLS, RETURNS_HOME, IS_PLACED_ELSEWHERE,
     Transition(_LEAVES + _GOES, _TARGET, "the scheduler places replicas there again", "none: nothing is taken away"),

@@ -24,6 +24,13 @@ _ALARMS = {
     "ClustersVanished": "clusters are missing from the list, and nobody has unjoined them",
     "SilentAtOnce": "clusters fell silent at once, and it may be the way to them",
 }
+_BY_GUARD = {
+    HeldReason.NOTHING_TO_GAIN: "kept in {}: the Job has ended there, and would run once more elsewhere",
+    HeldReason.RUN_UNDER_WAY: "not evicted from {} yet: its Job runs there, and would begin anew elsewhere; with "
+    f"purgeMode {PurgeMode.DIRECTLY} it moves at once",
+    HeldReason.NOT_CONFIRMED: "not evicted from {}: it answers again, or nobody has looked at it since the control "
+    "plane watches again",
+}
 
 
 def alarm_of(reason: str) -> str:
@@ -56,23 +63,13 @@ def held_for_place(
 
 def held_without_gain(kept: Sequence[Eviction]) -> Condition:
     """Condition by S12: it would be deleted there, and nothing new would run anywhere for it."""
-    return _held(
-        HeldReason.NOTHING_TO_GAIN,
-        f"kept in {_list(kept)}: no further cluster would take it. Leaving gains nothing, and "
-        "nothing has to be made anew when the cluster is back",
-    )
+    gain = "Leaving gains nothing, and nothing has to be made anew when the cluster is back"
+    return _held(HeldReason.NOTHING_TO_GAIN, f"kept in {_list(kept)}: no further cluster would take it. {gain}")
 
 
-def held_finished_jobs(kept: Sequence[Eviction]) -> Condition | None:
-    """Condition that a finished Job stays where it is (S12)."""
-    why = "the Job has ended there, and would run once more elsewhere"
-    return _held(HeldReason.NOTHING_TO_GAIN, f"kept in {_list(kept)}: {why}") if kept else None
-
-
-def held_running_jobs(kept: Sequence[Eviction]) -> Condition | None:
-    """Condition that a Job which runs goes on to its end where it is."""
-    why = f"its Job runs there, and would begin anew elsewhere; with purgeMode {PurgeMode.DIRECTLY} it moves at once"
-    return _held(HeldReason.RUN_UNDER_WAY, f"not evicted from {_list(kept)} yet: {why}") if kept else None
+def held_by_guard(reason: HeldReason, kept: Sequence[Eviction]) -> Condition | None:
+    """Condition that these evictions do not begin, for a reason that says all."""
+    return _held(reason, _BY_GUARD[reason].format(_list(kept))) if kept else None
 
 
 def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason | None) -> Condition | None:
@@ -81,11 +78,9 @@ def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason
         return None
     if reason is HeldReason.VOLUMES_STAY:
         return _held(reason, f"kept in {_list(kept)}: {why_volumes_stay(binding)}")
-    return _held(
-        reason,
-        f"kept in {_list(kept)}: what others keep in a {binding.spec.resource.kind} would be deleted with it; "
-        f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it all the same",
-    )
+    others = f"what others keep in a {binding.spec.resource.kind} would be deleted with it"
+    way_out = f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it all the same"
+    return _held(reason, f"kept in {_list(kept)}: {others}; {way_out}")
 
 
 def held_deferred(
@@ -102,15 +97,6 @@ def held_deferred(
     )
     why = "; ".join(dict.fromkeys(reasons))
     return _held(HeldReason.WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
-
-
-def held_unconfirmed(unconfirmed: Sequence[Eviction]) -> Condition | None:
-    """Condition that nobody has seen, since the cluster controllers began to watch, that the clusters are still
-    lost."""
-    if not unconfirmed:
-        return None
-    why = "it answers again, or nobody has looked at it since the control plane watches again"
-    return _held(HeldReason.NOT_CONFIRMED, f"not evicted from {_list(unconfirmed)}: {why}")
 
 
 def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Condition:
@@ -131,21 +117,17 @@ def held_tasks(
         return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {why_braked(brake_reason)}")
     purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not t.purge_rules.keeps_copy]
     if purging:
-        clusters = ", ".join(purging)
-        return _held(
-            HeldReason.WAITING_FOR_PURGE,
-            f"purge mode Directly: no new copy is made before the one in {clusters} is known to be gone",
-        )
+        before = f"the one in {', '.join(purging)} is known to be gone"
+        return _held(HeldReason.WAITING_FOR_PURGE, f"purge mode Directly: no new copy is made before {before}")
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)
         if assessment.is_under_way:
             return _held(HeldReason.RUN_UNDER_WAY, f"the copy in {clusters} stays until the Job ends that replaces it")
         why = _why_not_healthy({name: works.get(name) for name in sorted(targets)})
         return _held(HeldReason.REPLACEMENT_MISSING, f"the copy in {clusters} stays: {why}")
-    suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
+    suppressed = ", ".join(task.from_cluster for task in assessment.kept if task.suppress_deletion)
     if suppressed:
-        clusters = ", ".join(suppressed)
-        return _held(HeldReason.DELETION_SUPPRESSED, f"the copy in {clusters} stays, because suppressDeletion is set")
+        return _held(HeldReason.DELETION_SUPPRESSED, f"the copy in {suppressed} stays, because suppressDeletion is set")
     return None
 
 
@@ -156,9 +138,7 @@ def _why_not_healthy(targets: Mapping[str, Work | None]) -> str:
     if refused:
         return f"nobody relies on what replaces it, which needs more than is there: {'; '.join(refused)}"
     unknown = [
-        name
-        for name, work in replacements.items()
-        if any(health_in(status) is ResourceHealth.UNKNOWN for status in work.status.manifest_statuses)
+        n for n, w in replacements.items() if ResourceHealth.UNKNOWN in map(health_in, w.status.manifest_statuses)
     ]
     if not unknown:
         return "; ".join(_where_not_healthy(targets)) or "what replaces it is not healthy, or not there"

@@ -95,6 +95,11 @@ def says_done(status: Any, jobs: Iterable[ReadOnlyManifest]) -> bool:
     return says_complete(status) and (told is None or plausible_count(told) >= _completions_of(jobs))
 
 
+def says_over(status: Any, jobs: Iterable[ReadOnlyManifest]) -> bool:
+    """Tells whether it says that nothing more comes of `jobs`: they have failed, or are done (`says_done`)."""
+    return (says_finished(status) and not says_complete(status)) or says_done(status, jobs)
+
+
 def _completions_of(jobs: Iterable[ReadOnlyManifest]) -> int:
     """Completions that each of these Jobs asks for; 0 where a policy of the Job decides when it has succeeded."""
     asked = (0 if mapping_at(each, "spec", "successPolicy") else int_at(each, "spec", "completions") for each in jobs)

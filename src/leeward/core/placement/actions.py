@@ -55,10 +55,12 @@ def place(at: Situation) -> Outcome:
     spec = at.spec
     if not at.authority.places or not needs_scheduling(msgspec.structs.replace(at.binding, spec=spec), at.clusters):
         return Outcome.of(spec)
+    there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
+    if () != tuple(target for target in there if target.name in at.done) == spec.clusters:
+        return Outcome.of(spec, Placed(spec.clusters, at.binding.status.scheduler_observing_affinity_name))
     result = _place_anew(at, spec)
     if isinstance(result, Placed) and (taken := at.well_again & {target.name for target in result.clusters}):
         return Outcome(result.clusters, _tasks_but_of(spec, taken), result)
-    there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
     match result:
         case Placed() if _leaves_term(at, result):
             mode = purge_mode_with_volumes(at.binding, at.purge_mode)
@@ -91,6 +93,7 @@ def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceabl
         left = msgspec.structs.replace(spec, clusters=there)
         return resized_between_terms(at.binding, left, returned, at.clusters, at.now)
     ranks = dict.fromkeys(at.failures.memory.tried, ClusterRank.TRIED) | dict.fromkeys(at.well_again, ClusterRank.LEFT)
+    ranks = {**ranks, **at.done}
     return place_anew(at.binding, spec, at.clusters, at.now, ranks, at.trace, exact=not at.spares_the_living)
 
 

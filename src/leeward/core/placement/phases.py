@@ -21,14 +21,7 @@ from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import Binding
 from leeward.core.copies import lifecycle
 from leeward.core.copies.lifecycle import Transition
-from leeward.core.eviction.blocked_evictions import (
-    held_deferred,
-    held_finished_jobs,
-    held_in_place,
-    held_running_jobs,
-    held_tasks,
-    held_unconfirmed,
-)
+from leeward.core.eviction.blocked_evictions import held_by_guard, held_deferred, held_in_place, held_tasks
 from leeward.core.eviction.failback import Failback, decide_failback, step_between_terms
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import (
@@ -182,7 +175,7 @@ DECIDED_ROWS: Mapping[Transition, DecidedRow] = {
     lifecycle.IS_DRIVEN_OUT: DecidedRow(lambda at: at.due, actions.evict),
     lifecycle.FAILS: DecidedRow(lambda at: at.failures.failed, actions.fail_over),
     lifecycle.STALLS: DecidedRow(lambda at: at.stalled.targets, actions.move_on),
-    lifecycle.RETURNS_HOME: DecidedRow(lambda at: at.original, fail_back),
+    lifecycle.RETURNS_HOME: DecidedRow(lambda at: at.original and not at.ended, fail_back),
     lifecycle.IS_PLACED_ELSEWHERE: DecidedRow(lambda _: True, actions.place),
 }
 _IN_ORDER = [DECIDED_ROWS[row] for row in sorted(DECIDED_ROWS, key=lifecycle.LIFECYCLE.index)]
@@ -232,11 +225,11 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
         urgent
         or held_deferred(of(HeldReason.WAITING_FOR_TURN, ()), at.deferred, at.snapshot.budget.exhausted)
         or held_tasks(at.assessment, of(HeldReason.BRAKE_ENGAGED, ()), at.snapshot.works, targets, why)
-        or (None if at.stays_in_place else held_unconfirmed(evictions.unconfirmed))
+        or (None if at.stays_in_place else held_by_guard(HeldReason.NOT_CONFIRMED, evictions.unconfirmed))
         or held
         or held_in_place(at.binding, evictions.due, at.stays_in_place)
-        or held_running_jobs(of(HeldReason.RUN_UNDER_WAY, ()))
-        or held_finished_jobs(of(HeldReason.NOTHING_TO_GAIN, ()))
+        or held_by_guard(HeldReason.RUN_UNDER_WAY, of(HeldReason.RUN_UNDER_WAY, ()))
+        or held_by_guard(HeldReason.NOTHING_TO_GAIN, of(HeldReason.NOTHING_TO_GAIN, ()))
     )
 
 

@@ -5,6 +5,7 @@
     HELD_DOWN   it went up and down too often
     LEFT        it is being left, and is well again: its eviction is taken back
     KEPT        keeps its replicas, and gets no more: a target that looks dead, or of which a part leaves
+    DONE        a Job has ended there: keeps its replicas for ever, in whatever affinity term, and gets no more
     OWN         is to be left, and keeps replicas without another place, in whatever affinity term
     NEVER       gets and keeps nothing
 
@@ -43,8 +44,9 @@ class ClusterRank(IntEnum):
     HELD_DOWN = 2
     LEFT = 3
     KEPT = 4
-    OWN = 5
-    NEVER = 6
+    DONE = 5
+    OWN = 6
+    NEVER = 7
 
 
 Ranks = Mapping[str, ClusterRank]
@@ -115,7 +117,7 @@ class RankedQuestion:
         self, spec: ResourceBindingSpec, term: str, kept: tuple[TargetCluster, ...], ranks: Ranks
     ) -> Iterator[str]:
         """Targets that may keep nothing, since they are not in the affinity term of the result."""
-        bound = (target.name for target in kept if ranks[target.name] is not ClusterRank.OWN)
+        bound = (target.name for target in kept if ranks[target.name] < ClusterRank.DONE)
         return (name for name in bound if not is_in_term(spec, term, self.fleet.get(name)))
 
 

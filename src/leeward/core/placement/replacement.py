@@ -55,7 +55,7 @@ def place_anew(
     told = len(trace.terms) if trace is not None else 0
     targets, leaving = {t.name for t in spec.clusters}, {task.from_cluster for task in spec.graceful_eviction_tasks}
     parted = (name for name in targets & leaving if spec.is_divided and is_in_any_term(spec, fleet.get(name)))
-    back = {name: rank for name, rank in ranks.items() if rank is ClusterRank.LEFT}
+    back = {name: rank for name, rank in ranks.items() if rank in (ClusterRank.LEFT, ClusterRank.DONE)}
     new, kept = {name: ranks[name] for name in ranks.keys() - targets}, dict.fromkeys(parted, ClusterRank.KEPT) | back
     around = not exact and _has_due(spec, fleet)
     question = RankedQuestion(binding, fleet, now, trace=trace, fails_over=False, around=around)

@@ -14,11 +14,11 @@ import msgspec
 
 from leeward.api.failback import FailbackOptions
 from leeward.api.purge_mode import PurgeMode, rules_of
-from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingSpec
+from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingSpec, Work
 from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh
-from leeward.core.copies.job_copies import is_finished_job, is_job_under_way
-from leeward.core.copies.memory import NO_INSTANTS, BindingMemory, Instants, memory_patch, parse_memory
+from leeward.core.copies.job_copies import is_job_under_way, over_in
+from leeward.core.copies.memory import NO_INSTANTS, BindingMemory, memory_patch, parse_memory
 from leeward.core.eviction.application import (
     FailedCopies,
     application_failover,
@@ -48,6 +48,7 @@ from leeward.core.placement.snapshot import Authority, PlacementSettings, Snapsh
 from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
 from leeward.core.scheduling.cached_property import CachedProperty
 from leeward.core.scheduling.reschedule import placement_changed
+from leeward.core.scheduling.selection import is_limited
 
 
 @dataclass(frozen=True)
@@ -168,22 +169,26 @@ class Situation:
         """Evictions that begin now, if there is a place for them."""
         return self.guarded.get(None, ())
 
-    def has_finished_job(self, cluster: str) -> bool:
-        """Tells whether a finished Job is there, which would run again elsewhere."""
-        return self.settings.keep_without_place and is_finished_job(self.snapshot.works.get(cluster))
+    @CachedProperty
+    def ended(self) -> frozenset[str]:
+        """Clusters in which all that a Job has to do there is over: nobody begins that again."""
+        return over_in(self.snapshot.works, self.binding.spec.resource.uid)
+
+    @CachedProperty
+    def done(self) -> Ranks:
+        """Ranks of the clusters in which a Job has ended that is to be done once, and not in each cluster."""
+        is_once = self.ended and is_limited(self.spec, self.clusters)
+        return dict.fromkeys(self.ended, ClusterRank.DONE) if is_once else NO_RANKS
 
     def runs_job(self, cluster: str) -> bool:
         """Tells whether a Job is seen to run there. A policy that purges `Directly` lets it go at once."""
-        work, own = self.snapshot.works.get(cluster), self.clusters.get(cluster)
-        if not self.settings.keep_without_place or not rules_of(self.purge_mode).keeps_copy or not work or not own:
-            return False
-        return is_fresh(work, own) and is_job_under_way(work)
+        work, keeps = self.snapshot.works.get(cluster, Work()), rules_of(self.purge_mode).keeps_copy
+        return keeps and is_job_under_way(work) and is_fresh(work, self.clusters[cluster])
 
     @property
     def returns(self) -> Returns:
-        at = self.snapshot
-        grace, time = at.settings.graceful_seconds, at.attention.time
-        return Returns(at.binding, self.copies, at.clusters, at.now, grace, time)
+        at, grace = self.snapshot, self.settings.graceful_seconds
+        return Returns(at.binding, self.copies, at.clusters, at.now, grace, at.attention.time)
 
     @CachedProperty
     def well_again(self) -> frozenset[str]:
@@ -217,39 +222,31 @@ class Situation:
     @CachedProperty
     def stalled(self) -> StalledTargets:
         """Targets of a failover that take nothing; none while the brake holds."""
-        at = self.snapshot
+        at, grace = self.snapshot, self.settings.graceful_seconds
         if not self.authority.fails_over or at.brake:
             return StalledTargets()
         kept = msgspec.structs.replace(self.binding, spec=self.spec)
         awaited = NO_INSTANTS if self.stays_in_place else self.memory.awaited
         if not awaited and not kept.spec.graceful_eviction_tasks:
             return StalledTargets()
-        grace = at.settings.graceful_seconds
         return find_stalled(kept, self.copies, at.now, grace, at.attention, awaited, self.memory.released_at)
 
     @CachedProperty
     def ranks(self) -> Ranks:
-        """Ranks of the clusters that come after others in a failover: where the release was in vain, or nothing is
-        dispatched."""
+        """Ranks of clusters that come after others in a failover: the release was in vain, nothing is dispatched."""
         suspended = self.spec.suspension and self.spec.suspension.dispatching_on_clusters
         stalled = (target.cluster for target in self.stalled.targets)
         names = (*self.failures.memory.in_vain, *stalled, *(suspended.cluster_names if suspended else ()))
-        return dict.fromkeys(names, ClusterRank.TRIED)
+        return dict.fromkeys(names, ClusterRank.TRIED) | {**self.done}
 
     def memory_after(self, outcome: Outcome, failed: Collection[str]) -> Mapping[str, str | None]:
-        """Change of the binding's memory once copies have left the clusters where they have `failed`."""
-        awaited = self._awaited_after(outcome)
+        """Change of the binding's memory once copies have left the clusters where they have `failed`. Targets are
+        awaited that replace copies of which no task tells. What returns to its former place replaces nothing."""
+        works, tasks, awaited = self.snapshot.works, outcome.eviction_tasks, self.memory.awaited
+        if outcome.withdrawal is None and self.authority.places:
+            awaited = await_targets(self.binding, outcome.clusters, tasks, self.clusters, works, self.now, awaited)
         memory = self.failures.memory.after_leaving(failed, remember=True, awaited=awaited)
-        return memory_patch(self.binding, memory, is_moving=any(map(moves_on, outcome.eviction_tasks)))
-
-    def _awaited_after(self, outcome: Outcome) -> Instants:
-        """Targets that replace copies of which no task tells. A copy that returns to its former place replaces
-        nothing."""
-        known = self.memory.awaited
-        if outcome.withdrawal is not None or not self.authority.places:
-            return known
-        works, tasks = self.snapshot.works, outcome.eviction_tasks
-        return await_targets(self.binding, outcome.clusters, tasks, self.clusters, works, self.now, known)
+        return memory_patch(self.binding, memory, is_moving=any(map(moves_on, tasks)))
 
     @CachedProperty
     def is_between_terms(self) -> bool:
@@ -271,7 +268,6 @@ class Situation:
     @CachedProperty
     def original(self) -> OriginalPlacement | None:
         """None where nothing is remembered, the policy asks for no way back, or two copies would have its volumes.
-
         A return between affinity terms that has begun goes on, whatever the policy asks for by now."""
         if has_claims(self.binding) or not (self.failback_options.automatic or self.is_between_terms):
             return None
@@ -287,6 +283,13 @@ class ExactSituation(Situation):
     cleared_by = ("FitError",)
     spares_the_living = False
     minds_terms = False
+
+    @CachedProperty
+    def ended(self) -> frozenset[str]:
+        return frozenset()
+
+    def runs_job(self, cluster: str) -> bool:
+        return False
 
     def with_cause(self, result: Unplaceable) -> Unplaceable:
         return result
@@ -321,7 +324,7 @@ def situation_kind(settings: PlacementSettings) -> type[Situation]:
 GUARDS: Mapping[HeldReason, Callable[[Situation, Eviction], bool]] = {
     HeldReason.BRAKE_ENGAGED: lambda at, each: at.snapshot.brake and is_braked(each, at.clusters[each.cluster]),
     HeldReason.WAITING_FOR_TURN: lambda at, each: each.cluster in at.deferred,
-    HeldReason.NOTHING_TO_GAIN: lambda at, each: at.has_finished_job(each.cluster),
+    HeldReason.NOTHING_TO_GAIN: lambda at, each: each.cluster in at.ended,
     HeldReason.RUN_UNDER_WAY: lambda at, each: at.runs_job(each.cluster),
 }
 """Guards of an eviction that is due; the first that holds it tells why."""

@@ -44,16 +44,30 @@ def ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
 
 def is_spread(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> bool:
     """Tells whether the targets satisfy the spread constraints."""
-    request = Request(spec)
-    if ignores_constraints(request.placement.replica_scheduling):
+    if ignores_constraints((spec.placement or Placement()).replica_scheduling):
         return True
+    counts = _counts(spec, clusters)
+    return all(each.min_groups <= count and (not each.max_groups or count <= each.max_groups) for each, count in counts)
+
+
+def is_limited(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> bool:
+    """Tells whether the number of copies is limited: they share the replicas, or lie in one of several affinity terms.
+    Or they are in as many clusters or groups as a spread constraint allows."""
+    terms = spec.placement.cluster_affinities if spec.placement else ()
+    if spec.is_divided or len(terms) > 1:
+        return True
+    return any(0 < each.max_groups <= count for each, count in _counts(spec, clusters))
+
+
+def _counts(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> list[tuple[SpreadConstraint, int]]:
+    """The number of clusters, or of groups, that each spread constraint counts."""
     targets = [clusters[target.name] for target in spec.clusters if target.name in clusters]
-    constraints = request.placement.spread_constraints
+    constraints = spec.placement.spread_constraints if spec.placement else ()
     counts = [(each, len(targets)) for each in constraints if is_over_clusters(each)]
     for grouping in groupings(constraints):
         groups = {value for cluster in targets for value in grouping.values(cluster) if value}
         counts.append((grouping.constraint, len(groups)))
-    return all(each.min_groups <= count and (not each.max_groups or count <= each.max_groups) for each, count in counts)
+    return counts
 
 
 def room_decides(placement: Placement) -> bool:

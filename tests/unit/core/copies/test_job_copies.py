@@ -64,15 +64,14 @@ def with_another(copy: Work, other: Work) -> Work:
         (job(COMPLETE, group="batch.volcano.sh"), False),
         (with_another(job(COMPLETE), job()), False),
         (msgspec.structs.replace(job(COMPLETE), status=work("a", 0).status), False),
-        (None, False),
     ],
     ids=[
         "complete", "failed", "suspended", "not true", "without a status", "of an earlier Work",
         "of an earlier Work and this template", "of another template", "another kind",
-        "another group", "one of two", "a Deployment", "no Work",
+        "another group", "one of two", "a Deployment",
     ],
 )  # fmt: skip
-def test_s12_a_job_has_ended_when_it_was_reported_to(copy: Work | None, *, ended: bool) -> None:
+def test_s12_a_job_has_ended_when_it_was_reported_to(copy: Work, *, ended: bool) -> None:
     assert is_finished_job(copy) == ended
 
 

@@ -20,12 +20,12 @@ from leeward.api.work import (
     WorkStatus,
 )
 from leeward.core.eviction.blocked_evictions import (
+    held_by_guard,
     held_deferred,
     held_for_lost_state,
     held_for_place,
     held_in_place,
     held_tasks,
-    held_unconfirmed,
     held_without_gain,
     is_braked,
 )
@@ -143,12 +143,12 @@ def test_who_waits_for_a_turn_says_each_reason_once() -> None:
 
 
 def test_s13_an_outage_that_nobody_has_confirmed_says_why_it_does_not_count() -> None:
-    assert said(held_unconfirmed((M1, M2))) == (
+    assert said(held_by_guard(HeldReason.NOT_CONFIRMED, (M1, M2))) == (
         "NotConfirmed",
         f"not evicted from {LISTED}: it answers again, or nobody has looked at it since the control plane watches "
         "again",
     )
-    assert held_unconfirmed(()) is None
+    assert held_by_guard(HeldReason.NOT_CONFIRMED, ()) is None
 
 
 def test_a_state_that_would_be_lost_names_the_way_out() -> None:
