@@ -32,8 +32,7 @@ FOLLOWS_WITHIN = timedelta(seconds=60)
 """Time after the return of a control plane in which its controllers may still write what they knew before."""
 
 LOOK_AGAIN = timedelta(seconds=20)
-"""Pause after which a dependency that is held is looked at again: its own binding does not hear of those that need
-it."""
+"""Pause after which a held dependency is looked at again: its own binding does not hear of who needs it."""
 
 
 class RemovalHolds:

@@ -143,8 +143,7 @@ def _end_round(
 
 
 def held_failure(failures: FailedCopies, refused: Unplaceable) -> Condition:
-    """Condition that failed copies stay, because there is no place to go. Failed in several clusters, it is more likely
-    the release than these."""
+    """Condition that failed copies stay, because there is no place to go. In several, the release is suspect."""
     in_vain = failures.memory.in_vain
     if len(in_vain) > 1:
         names = ", ".join(sorted(in_vain))

@@ -148,8 +148,7 @@ def may_evict(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
 
 
 def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
-    """Tells whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and no person's
-    wish."""
+    """Tells whether a judgement of the cluster (ours, or a policy's) makes the copy leave, and no person's wish."""
     policies = policy_taints(cluster)
     return all(taint.key in CONDITION_TAINT_KEYS or key_of(taint) in policies for taint in eviction.taints)
 

@@ -129,8 +129,7 @@ def _divided(
     fleet: ClusterArrays,
     options: FailbackOptions,
 ) -> Iterator[_Move]:
-    """A step of as many replicas as the policy allows; or all at once, where a spread constraint allows nothing
-    between."""
+    """A step of as many replicas as the policy allows; all at once where a spread constraint allows no step."""
     held = {target.name: target.replicas for target in spec.clusters}
     wanted = {name: min(goal[name] - held.get(name, 0), room_in(Request(spec), fleet, name)) for name in back}
     surplus = {name: count - goal.get(name, 0) for name, count in held.items() if count > goal.get(name, 0)}

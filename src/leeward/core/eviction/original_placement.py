@@ -116,8 +116,7 @@ def original_placement_patch(binding: Binding, original: OriginalPlacement | Non
 
 
 def goal_of(original: OriginalPlacement, spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> Mapping[str, int]:
-    """Replicas that the binding would have there, now that it asks for so many, in the clusters that are still
-    joined."""
+    """Replicas that the binding would have there by its present number, in clusters that are still joined."""
     joined = {n: count for n, count in original.clusters.items() if n in fleet and not fleet[n].is_being_deleted}
     if not spec.is_divided:
         return dict.fromkeys(joined, spec.replicas)

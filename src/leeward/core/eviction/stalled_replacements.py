@@ -106,8 +106,7 @@ def _time_to_start(binding: Binding, grace_seconds: float) -> timedelta:
 
 
 def _began(binding: Binding, tasks: Sequence[GracefulEvictionTask], work: Work | None) -> datetime | None:
-    """Instant at which the copy of this Work was last given something to replace; None where it replaces nothing that
-    leaves."""
+    """Instant at which the copy of this Work began to replace something; None where nothing leaves for it."""
     instants = [task.creation_timestamp for task in tasks if task.creation_timestamp]
     if not instants or (not binding.spec.is_divided and was_there_before(work, min(instants))):
         return None
@@ -158,8 +157,7 @@ def _is_suspended(work: Work) -> bool:
 
 
 def _expected_since(cluster: Cluster, work: Work) -> datetime | None:
-    """Instant since which the cluster is Ready, and the Work is there and dispatched: it waits where the old copy goes
-    first."""
+    """Instant since which the cluster is Ready, and the Work is there and dispatched: the old copy may go first."""
     conditions = (cluster.ready, find_condition(work.status.conditions, DISPATCHING))
     instants = [condition.last_transition_time for condition in conditions if condition is not None]
     return max((at for at in (*instants, work.metadata.creation_timestamp) if at), default=None)

@@ -108,8 +108,7 @@ def with_state(task: GracefulEvictionTask, spec: ResourceBindingSpec, state: Map
 
 
 def ended_by_a_person(spec: ResourceBindingSpec) -> frozenset[str]:
-    """Clusters of which a person has ended the eviction (`suppressDeletion: false`): the copy goes, whatever replaces
-    it."""
+    """Clusters whose eviction a person has ended (`suppressDeletion: false`): the copy goes in any case."""
     ended = frozenset(task.from_cluster for task in spec.graceful_eviction_tasks if task.suppress_deletion is False)
     return ended.difference(target.name for target in spec.clusters)
 

@@ -41,8 +41,7 @@ def _is_stateful_set(resource: ReadOnlyManifest) -> bool:
 
 
 def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:
-    """Annotation of a binding about the claims of its template; empty where it has none, and nothing for other
-    kinds."""
+    """Annotation of a binding about the claims of its StatefulSet; empty where it has none."""
     return {CLAIMS_ANNOTATION: _listed(claims_of(template))} if _is_stateful_set(template) else {}
 
 

@@ -68,19 +68,18 @@ class ClusterConcern:
 
 
 def concern_of(binding: Binding) -> ClusterConcern:
-    spec, placement = binding.spec, binding.spec.placement or Placement()
-    waits = is_waiting(binding)
-    annotations = binding.metadata.annotations
-    anywhere = (
-        waits
-        or bool(spec.graceful_eviction_tasks)
-        or spec.workload_affinity_groups is not None
-        or find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION) is not None
-        or any(name in annotations for name in _UNDER_WAY)
-    )
+    spec, placement, waits = binding.spec, binding.spec.placement or Placement(), is_waiting(binding)
+    is_told = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION) is not None
+    anywhere = waits or is_told or _goes_on(binding) or spec.workload_affinity_groups is not None
     is_always_scheduled = not spec.is_workload or scheduling_type(spec) == "Duplicated"
     affinities = _affinities(placement) if is_always_scheduled and not anywhere else None
     return ClusterConcern(frozenset(clusters_of(spec)), anywhere, waits, affinities)
+
+
+def _goes_on(binding: Binding) -> bool:
+    """Tells whether copies leave, or a decision remembers something."""
+    remembers = any(name in binding.metadata.annotations for name in _UNDER_WAY)
+    return remembers or bool(binding.spec.graceful_eviction_tasks)
 
 
 def is_at_rest(binding: Binding) -> bool:
@@ -106,9 +105,9 @@ def is_unfinished(decision: Decision) -> bool:
 def is_propagated(binding: Binding) -> bool:
     """Tells whether it is at rest, and its Works are said to be there and applied, as its present generation asks."""
     applied = find_condition(binding.status.conditions, FULLY_APPLIED)
-    is_applied = applied is not None and applied.status == "True"
-    is_of_now = applied is not None and applied.observed_generation == binding.metadata.generation
-    return is_applied and is_of_now and binding.metadata.deletion_timestamp is None and is_at_rest(binding)
+    if applied is None or (applied.status, applied.observed_generation) != ("True", binding.metadata.generation):
+        return False
+    return binding.metadata.deletion_timestamp is None and is_at_rest(binding)
 
 
 def is_waiting(binding: Binding) -> bool:
@@ -148,39 +147,34 @@ def _unreported(status: ResourceBindingStatus) -> ResourceBindingStatus:
 
 
 def may_change_placements(old: Cluster, new: Cluster) -> bool:
-    """Tells whether a change of a cluster can change where anything goes.
+    """Tells whether a change of a cluster can change where anything goes."""
+    return is_specified_otherwise(old, new) or _read_of(old) != _read_of(new)
 
-    A field that a decision begins to read needs a line here.
-    """
-    return (
-        is_specified_otherwise(old, new)
-        or old.metadata.labels != new.metadata.labels
-        or old.is_being_deleted != new.is_being_deleted
-        or old.is_ready != new.is_ready
-        or is_recovering(old) != is_recovering(new)
-        or (unobserved(old) is None) != (unobserved(new) is None)
-        or drain_budget(old) != drain_budget(new)
-        or bool(nodes_down(old)) != bool(nodes_down(new))
-        or any(old.metadata.annotations.get(name) != new.metadata.annotations.get(name) for name in _CONFIRMATIONS)
-        or old.status.api_enablements != new.status.api_enablements
-    )
+
+def _read_of(cluster: Cluster) -> tuple[object, ...]:
+    """Facts that decisions read beside its spec. A field that a decision begins to read needs a place here."""
+    found, status = cluster.metadata, cluster.status
+    confirmed = [found.annotations.get(name) for name in _CONFIRMATIONS]
+    states = cluster.is_being_deleted, cluster.is_ready, is_recovering(cluster), unobserved(cluster) is None
+    return found.labels, confirmed, states, drain_budget(cluster), bool(nodes_down(cluster)), status.api_enablements
 
 
 def awaits_taints(old: Cluster, new: Cluster) -> bool:
     """Tells whether a cluster is not Ready, does not answer again, and nothing leaves it yet. The taints that say so
     come in several writes; its spec is the same but for those."""
-    same = replace(old.spec, taints=()) == replace(new.spec, taints=()) and old.metadata.labels == new.metadata.labels
-    leaves = old.is_being_deleted or new.is_being_deleted or is_recovering(old) != is_recovering(new)
-    return same and not new.is_ready and not leaves and all(t.effect != NO_EXECUTE for t in (*old.taints, *new.taints))
+    if new.is_ready or new.is_being_deleted or _untainted(old) != _untainted(new):
+        return False
+    return all(taint.effect != NO_EXECUTE for taint in (*old.taints, *new.taints))
+
+
+def _untainted(cluster: Cluster) -> tuple[object, ...]:
+    spec = replace(cluster.spec, taints=())
+    return spec, cluster.metadata.labels, cluster.is_being_deleted, is_recovering(cluster)
 
 
 def depends_on_health(binding: Binding) -> bool:
     """Tells whether the reports of its Works can begin, end or withdraw something."""
-    return (
-        bool(binding.spec.graceful_eviction_tasks)
-        or application_failover(binding.spec) is not None
-        or any(name in binding.metadata.annotations for name in _UNDER_WAY)
-    )
+    return _goes_on(binding) or application_failover(binding.spec) is not None
 
 
 def bears_on_health(old: Work | None, new: Work | None) -> bool:

@@ -122,8 +122,7 @@ class RankedQuestion:
 
 
 def _asked_of(rank: ClusterRank, spec: ResourceBindingSpec, ranks: Ranks) -> ResourceBindingSpec:
-    """The part of `spec` that is asked of this rank: without targets that keep nothing, and without evictions that it
-    takes back."""
+    """The part of `spec` that this rank is asked for: no targets that keep nothing, no evictions that it takes back."""
     out = {name for name, each in ranks.items() if each is ClusterRank.NEVER or each is rank is ClusterRank.LEFT}
     if out:
         clusters = tuple(target for target in spec.clusters if ranks.get(target.name) is not ClusterRank.NEVER)

@@ -107,8 +107,7 @@ class Situation:
 
     @property
     def finishes(self) -> bool:
-        """Tells whether this process ends evictions: a copy that another one places is a replacement once that has seen
-        it."""
+        """Tells whether this process ends evictions: another one that places copies has seen the binding."""
         is_observed = self.binding.status.scheduler_observed_generation == self.binding.metadata.generation
         return self.settings.finish and (self.settings.place or is_observed)
 

@@ -44,8 +44,7 @@ class PlacementSettings:
 
     @property
     def tells_held(self) -> bool:
-        """Tells whether the condition EvictionHeld is kept here: of the parts that run apart, the taint manager
-        does."""
+        """Tells whether the condition EvictionHeld is kept here: by the taint manager, where parts run apart."""
         return self.finish if self.place else self.evict
 
 
