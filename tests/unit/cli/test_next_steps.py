@@ -39,7 +39,7 @@ def watched(*arguments: object) -> tuple[str, str]:
         assert done.returncode == 0
         os.set_blocking(terminal, False)
         written = os.read(terminal, 10_000).decode().replace("\r\n", "\n")
-        return done.stdout, "".join(line.rpartition(ERASE)[2] for line in written.splitlines(keepends=True))
+        return done.stdout, "\n".join(line.rpartition(ERASE)[2] for line in written.split("\n"))
     finally:
         os.close(its_end)
         os.close(terminal)
