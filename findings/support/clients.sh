@@ -12,7 +12,7 @@ declare -A packages=(
   [kr8s]=kr8s==0.20.15 [pykube]=pykube-ng==23.6.0
 )
 
-# install CLIENT...: brings the clients here, and starts the server; that is `program` where it is set.
+# install CLIENT...: brings the clients here, and starts the server; that is `program`, with a certificate for `names`.
 install() {
   clients=("$@")
   for client; do
@@ -30,7 +30,7 @@ install() {
     esac
   done
   openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out ca.pem -days 2 -subj /CN=api \
-    -addext subjectAltName=IP:127.0.0.1 2> /dev/null
+    -addext "subjectAltName=${names:-IP:127.0.0.1}" 2> /dev/null
   env/bin/python "${program:-$support/api.py}" port seen &
   server=$!
   for _ in $(seq 100); do [[ ! -s port ]] || break; sleep 0.1; done
@@ -48,15 +48,15 @@ current-context: x
 CONFIG
 }
 
-# answers: lets each client list Namespaces; a line of the credential that the server has seen, or of the client's words.
+# answers [KUBECONFIG]: lets each client list Namespaces; a line of the credential that the server has seen, or of the client's words.
 answers() {
-  local said
+  local said config=${1:-$PWD/config}
   for client in "${clients[@]}"; do
     : > seen
     case $client in
-      kubectl) said=$(tools/kubectl/kubectl --kubeconfig "$PWD/config" get namespaces 2>&1 < /dev/null) ;;
-      client-node) said=$(node "$support/list.mjs" "$PWD/config" 2>&1 < /dev/null) ;;
-      *) said=$(env/bin/python "$support/list.py" "$client" "$PWD/config" 2>&1 < /dev/null) ;;
+      kubectl) said=$(tools/kubectl/kubectl --kubeconfig "$config" get namespaces 2>&1 < /dev/null) ;;
+      client-node) said=$(node "$support/list.mjs" "$config" 2>&1 < /dev/null) ;;
+      *) said=$(env/bin/python "$support/list.py" "$client" "$config" 2>&1 < /dev/null) ;;
     esac || true
     said=${said//$work/WORK}
     echo "$client: $([[ -s seen ]] && tail -1 seen || tail -1 <<< "$said")"
