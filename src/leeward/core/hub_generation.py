@@ -30,6 +30,8 @@ ANOTHER_HUB, NOT_FENCED = "AnotherHub", "NotFenced"
 MOST_HUBS = 64
 LARGEST_GENERATION = 2**53
 """Bound on what is read: a larger number is not exact in every reader of JSON."""
+MOST_AHEAD = 1_000_000
+"""Generations by which a member may be ahead of a hub. One that says more is not believed: it would harm the others."""
 _WRITTEN = re.compile(r"(\d{1,16})(?:/([\w.:-]{1,64}))?", re.ASCII)
 
 
@@ -75,7 +77,7 @@ def generation_of(annotations: Mapping[str, str]) -> Generation:
     if generation is None:
         raise UnreadableGeneration(
             f"the annotation {HUB_GENERATION_ANNOTATION} of the hub's Namespace kube-system is no generation: "
-            "`leeward take-over` writes it anew"
+            "`leeward take-over --force` writes it anew"
         )
     return generation
 
@@ -109,6 +111,11 @@ def problem_of_generation(own: Generation, met: Generation) -> str:
     """The reason why a hub does nothing in a member that has met this generation of it; empty where there is none."""
     if met <= own:
         return ""
+    if met.number > own.number + MOST_AHEAD:
+        return (
+            f"the annotation {HUB_FENCE_ANNOTATION} of the cluster's Namespace kube-system says generation {met}, "
+            f"which no take-over has written; this one is {own}. Nothing is done there: remove the annotation"
+        )
     if met.number == own.number:
         return (
             f"another hub has taken over from the same copy, and before this one: the cluster obeys generation {met}, "
@@ -127,7 +134,7 @@ def fence_condition(problem: str, unfenced: str) -> Condition | None:
         return Condition(HUB_FENCE_CONDITION, "False", ANOTHER_HUB, problem)
     if not unfenced:
         return None
-    said = f"an older hub that comes back is not refused there: {unfenced}. Stop the hub before for good"
+    said = f"an older hub that comes back is not refused there: {unfenced}. If there was another hub, stop it for good"
     return Condition(HUB_FENCE_CONDITION, "False", NOT_FENCED, said)
 
 

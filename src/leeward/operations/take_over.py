@@ -17,6 +17,8 @@ from leeward.api.names import KUBE_SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS
 from leeward.core.hub_generation import (
     HUB_GENERATION_ANNOTATION,
+    LARGEST_GENERATION,
+    MOST_AHEAD,
     NEVER,
     Generation,
     UnreadableGeneration,
@@ -35,8 +37,6 @@ MEMBER_SECONDS = 10.0
 ALTOGETHER_SECONDS = 20.0
 """Time for all members. Who is not reached in it is told by the controllers, or its agent, before they write."""
 AT_ONCE = 200
-MOST_AHEAD = 1_000_000
-"""Generations by which a member may be ahead of a hub. One that says more is not believed: it would harm the others."""
 
 
 class TakenOver(NamedTuple):
@@ -140,8 +140,9 @@ async def _fence(cluster: Cluster, reach: Reach, server: ServerIdentity) -> str:
 
 
 def _generation(namespace: Namespace) -> Generation:
-    """Generation of this hub; that of none where it cannot be read, and is written anew."""
+    """Generation of this hub; that of none where it cannot be read or raised, and is written anew."""
     try:
-        return generation_of(namespace.metadata.annotations)
+        found = generation_of(namespace.metadata.annotations)
     except UnreadableGeneration:
         return NEVER
+    return found if found.number < LARGEST_GENERATION else NEVER

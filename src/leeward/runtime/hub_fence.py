@@ -33,13 +33,13 @@ log = logging.getLogger(__name__)
 
 OWN_SECONDS = 2.0
 """Time for a look at the own generation, where a member has met a newer one than is known of it."""
-_MAY_NOT = (
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.FORBIDDEN,
-    HTTPStatus.METHOD_NOT_ALLOWED,
-    HTTPStatus.UNPROCESSABLE_ENTITY,
+_AGAIN = (
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.TOO_MANY_REQUESTS,
 )
-"""Answers of a member that takes no mark, from this credential or by a rule: it works on, unfenced."""
+"""Refusals that say nothing of the mark. By any other one the member takes none: it works on, unfenced."""
 WRITE_SECONDS = 10.0
 ATTEMPTS = 3
 PATH = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
@@ -117,9 +117,7 @@ class HubFence:
         for _ in range(ATTEMPTS):
             hub = await self._hub(afresh=False)
             if not hub:
-                self._is_unfenced(
-                    f"the agent may not read {PATH} of the control plane: its Role there needs the verb get"
-                )
+                self._is_unfenced(f"this account may not read {PATH} of the control plane: it needs the verb get there")
                 return ""
             try:
                 fences = fences_of(found.annotations)
@@ -144,14 +142,14 @@ class HubFence:
     async def _hub(self, *, afresh: bool) -> str:
         """Identity of the hub. Raises: LocalFailure before the hub has told it: that says nothing of the member.
 
-        A probe never waits for the hub once that is known: a slow hub is no silence of a member. Whoever writes a Work
-        has asked the hub within a minute (`member_works.py`).
+        A probe never waits for a hub that has answered once: a slow hub is no silence of a member. Whoever writes a
+        Work has asked the hub within a minute (`member_works.py`).
         """
         if self._server.known and not afresh:
             return self._server.known
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(OWN_SECONDS if self._server.known else None):
+                async with asyncio.timeout(OWN_SECONDS if self._server.has_answered else None):
                     return await self._server.read(afresh=afresh)
         except WorldError as error:
             raise LocalFailure(f"the generation of this hub cannot be read: {error}") from error
@@ -171,7 +169,7 @@ class HubFence:
         if response.code == HTTPStatus.OK:
             self.unfenced = ""
             return None
-        if response.code in _MAY_NOT:
+        if 400 <= response.code < 500 and response.code not in _AGAIN:
             self._is_unfenced(
                 f"it takes no mark (PATCH {PATH}: HTTP {response.code}); its account needs the verb patch for that"
             )
@@ -180,5 +178,8 @@ class HubFence:
         if response.code == HTTPStatus.CONFLICT:
             now = namespace_in(await member.send(_QUESTION, timeout_seconds=WRITE_SECONDS))
         if now is None:
-            raise Unreachable(f"PATCH {PATH}: HTTP {response.code}, so that the generation of this hub is not written")
+            raise Unreachable(
+                f"PATCH {PATH}: HTTP {response.code}, so nothing is written there before it takes the generation of "
+                "this hub; look at its admission webhooks"
+            )
         return now

@@ -33,6 +33,8 @@ class ServerIdentity:
         """Identity as it was read last; empty before that, and where it may not be read."""
         self.cluster_id = ""
         """Id of the server as a cluster, read with it."""
+        self.has_answered = False
+        """Whether the server has told its identity, or that it may not be read."""
         self._annotations: Mapping[str, str] = {}
 
     @property
@@ -74,8 +76,9 @@ class ServerIdentity:
         try:
             namespace = await self._client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
             self.known, self.cluster_id = identity_of(namespace), namespace.metadata.uid
-            self._annotations = namespace.metadata.annotations
+            self._annotations, self.has_answered = namespace.metadata.annotations, True
         except Forbidden as error:
+            self.has_answered = True
             log.warning("objects are not marked as this control plane's, whose identity cannot be read: %s", error)
         except WorldError:
             if not self.known:

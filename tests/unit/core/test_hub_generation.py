@@ -9,6 +9,7 @@ from leeward.core.hub_generation import (
     HUB_FENCE_ANNOTATION,
     HUB_GENERATION_ANNOTATION,
     LARGEST_GENERATION,
+    MOST_AHEAD,
     MOST_HUBS,
     NEVER,
     Generation,
@@ -35,7 +36,7 @@ def test_a_hub_that_never_took_over_has_generation_0() -> None:
     "text", ["", "-1", "1.5", "two", "\u0663", "9" * 17, str(LARGEST_GENERATION + 1), "1/", "1/a b", "1/" + "a" * 65]
 )
 def test_a_generation_that_is_no_number_is_named(text: str) -> None:
-    with pytest.raises(UnreadableGeneration, match=r"leeward\.dev/hub-generation .* `leeward take-over`"):
+    with pytest.raises(UnreadableGeneration, match=r"leeward\.dev/hub-generation .* `leeward take-over --force`"):
         generation_of({HUB_GENERATION_ANNOTATION: text})
 
 
@@ -61,6 +62,13 @@ def test_what_is_rendered_is_read_in_one_order() -> None:
 def test_a_fence_that_cannot_be_read_is_named_and_nothing_is_done_there(text: str) -> None:
     with pytest.raises(UnreadableGeneration, match=r"leeward\.dev/hub-fence .*remove the annotation"):
         fences_of({HUB_FENCE_ANNOTATION: text})
+
+
+def test_a_mark_that_no_take_over_has_written_is_to_be_removed() -> None:
+    assert "take-over" in problem_of_generation(Generation(1), Generation(1 + MOST_AHEAD))
+    told = problem_of_generation(Generation(1), Generation(2 + MOST_AHEAD))
+    assert "leeward.dev/hub-fence" in told
+    assert told.endswith("remove the annotation")
 
 
 @pytest.mark.parametrize(("own", "met", "is_fenced"), [(0, 0, False), (1, 0, False), (2, 2, False), (1, 2, True)])

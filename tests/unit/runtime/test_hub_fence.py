@@ -11,7 +11,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeclient import Client, Request, Response, Unreachable
 from leeward.core.hub_generation import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANNOTATION, MOST_HUBS
-from leeward.runtime.hub_fence import PATH, HubFence
+from leeward.runtime.hub_fence import OWN_SECONDS, PATH, HubFence
 from leeward.runtime.member_identity import LOOK_SECONDS, AnotherCluster, IdentifiedTransport, anyone
 from leeward.runtime.server_identity import ServerIdentity
 from tests.unit.runtime.small_world import ScriptedTransport
@@ -112,7 +112,7 @@ def test_nothing_is_written_while_it_is_not_known_that_the_member_was_told() -> 
     tell(story, [hub(1)], member(), Response(500, b""), member(), Unreachable("broke off"), member(), DONE, DONE)
 
 
-@pytest.mark.parametrize("code", [400, 403, 405, 422])
+@pytest.mark.parametrize("code", [400, 403, 404, 405, 415, 422])
 def test_where_the_namespace_may_not_be_changed_the_hub_works_unfenced(code: int) -> None:
     async def story(transport: IdentifiedTransport, inner: ScriptedTransport) -> None:
         await write(transport)
@@ -133,14 +133,18 @@ def test_a_member_that_takes_no_mark_now_is_read_and_probed_as_before(answer: Re
     tell(story, [hub(1)], member(), answer, DONE, member(), answer)
 
 
-def test_a_slow_hub_that_is_known_keeps_no_probe_waiting() -> None:
+@pytest.mark.parametrize("first", [hub(), Response(403, b"{}")], ids=["known", "not to be read"])
+def test_a_slow_hub_that_has_answered_once_keeps_no_probe_waiting(first: Response) -> None:
     async def story(transport: IdentifiedTransport, inner: ScriptedTransport) -> None:
+        loop = asyncio.get_running_loop()
         for _ in range(3):
+            began = loop.time()
             await transport.send(Request("GET", PATH), timeout_seconds=10)
+            assert loop.time() - began <= OWN_SECONDS
             await asyncio.sleep(600)
         assert sent(inner) == [("GET", PATH)] * 3
 
-    tell(story, [hub()], member(), member(), member())
+    tell(story, [first], member(), member(), member())
 
 
 def test_an_older_hub_sends_neither_writes_nor_reads_until_it_takes_over() -> None:
