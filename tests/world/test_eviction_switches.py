@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, format_time
 from kubeapi.resource import Resource
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
@@ -113,6 +113,25 @@ def test_a_toleration_ends_to_the_second(seconds: int) -> None:
         await world.until(lambda: "member1" not in world.assigned(WEB))
         assert added is not None
         assert 0 <= (world.clock.now() - added).total_seconds() - seconds < 1
+
+    play(story)
+
+
+def test_a_toleration_ends_of_what_was_placed_beside_the_taint() -> None:
+    """Nothing else happens to the binding: its first placement alone tells when it is to leave."""
+
+    async def story(world: World) -> None:
+        added = world.clock.now()
+        taint = {"key": "example.com/leaving", "effect": "NoExecute", "timeAdded": format_time(added)}
+        await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": [taint]}})
+        await world.sleep(10)
+        terms = [{"affinityName": name, "clusterNames": [name]} for name in ("member1", "member2")]
+        toleration = {"key": taint["key"], "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        placement = {"clusterAffinities": terms, "clusterTolerations": [toleration]}
+        await apply(world.client, deployment("web", 2), policy("web", placement))
+        await world.until(lambda: "member1" in world.assigned(WEB), 60)
+        await world.until(lambda: [*world.assigned(WEB)] == ["member2"], 400)
+        assert abs((world.clock.now() - added).total_seconds() - 300) < 2
 
     play(story)
 

@@ -10,7 +10,7 @@ from leeward.api.names import FAILBACK_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKLOAD_REBALANCERS
 from leeward.core.interpreter.jobs import says_complete
 from leeward.sim.world import World
-from tests.world.stories import POLICIES, apply, held, play, policy, without_room
+from tests.world.stories import POLICIES, apply, held, play, policy, with_room, without_room
 from tests.world.test_jobs_in_outages import JOB, JOBS, ONE, THREE, jobs_in, pod, succeeded
 from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
 
@@ -173,5 +173,54 @@ def test_s1_the_part_of_a_divided_job_that_has_ended_stays_where_it_is_and_gets_
         assert await runs(world) == world.assigned(JOB) == dict.fromkeys(THREE, 1)
         template = await world.client.get(JOBS, "bill", "default")
         assert says_complete(template["status"])
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+async def run_longer(world: World, name: str, seconds: str) -> None:
+    command = replacing("/spec/template/spec/containers/0/command/1", seconds)
+    resource = {"apiVersion": "batch/v1", "kind": "Job", "name": "bill"}
+    await world.client.create(OVERRIDES, overriding(f"slow-{name}", resource, only(name), plaintext=command), "default")
+
+
+def test_s1_a_part_that_is_lost_while_nothing_has_room_is_done_once_there_is_room() -> None:
+    four = (*THREE, "member4")
+
+    async def story(world: World) -> None:
+        await run_longer(world, "member3", "3000")
+        await without_room(world, "member4")
+        await world.sleep(60)
+        anywhere = {"clusterAffinity": {"clusterNames": list(four)}, "replicaScheduling": DYNAMIC}
+        await finish_job(world, anywhere, 3, 3)
+        assert set(world.assigned(JOB)) == {*THREE}
+        await without_room(world, "member1")
+        await without_room(world, "member2")
+        await world.sleep(60)
+        await world.client.delete(CLUSTERS, "member3")
+        await world.sleep(200)
+        assert set(world.assigned(JOB)) == {"member1", "member2"}
+        await with_room(world, "member4")
+        await world.sleep(600)
+        assert set(world.assigned(JOB)) == {"member1", "member2", "member4"}
+        assert await jobs_in(world, "member4")
+
+    play(story, dict.fromkeys(four, "Push"))
+
+
+def test_s1_a_part_that_runs_goes_on_where_the_done_ones_are_as_many_as_are_asked_for() -> None:
+    async def story(world: World) -> None:
+        await run_longer(world, "member3", "1500")
+        weights = [
+            {"targetCluster": {"clusterNames": [name]}, "weight": weight}
+            for name, weight in (("member1", 2), ("member3", 1))
+        ]
+        static = STATIC | {"weightPreference": {"staticWeightList": weights}}
+        await finish_job(world, ANYWHERE | {"replicaScheduling": static}, 3, 6)
+        assert world.assigned(JOB) == {"member1": 2, "member3": 1}
+        before = await jobs_in(world, "member3")
+        await world.client.patch(JOBS, "bill", {"spec": {"parallelism": 2}}, "default")
+        await world.sleep(200)
+        assert before
+        assert await jobs_in(world, "member3") == before
 
     play(story, dict.fromkeys(THREE, "Push"))

@@ -56,8 +56,7 @@ class RemovalRefused(WorldError):
 
 
 class ObjectRemoval:
-    """`objects` wrote what is to go, and forgets it. `returned` says of what comes back whether it stays for now;
-    without it everything does."""
+    """`objects` wrote what is to go, and forgets it. `returned` says whether returned copies stay; None: all do."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ class ServerIdentity:
         self.cluster_id = ""
         """Id of the server as a cluster, read with it."""
         self.has_answered = False
-        """Whether the server has told its identity, or that it may not be read."""
+        """True once the server has told its identity, or that it may not be read."""
         self._annotations: Mapping[str, str] = {}
 
     @property

@@ -147,14 +147,13 @@ def copies_of(
         there, work, home = sizes.get(name, there), works.get(name), clusters.get(name)
         rows[name] = _row_of(spec, work, home, tasks.get(name), now, assigned=given, there=there, watched=watched)
     wishes = needs if needs is not None else NO_SIZES if spec.is_divided else _wishes(rows)
-    rows = {name: _needing(row, wishes.get(name)) for name, row in rows.items()} if wishes else rows
+    rows = {name: _needing(row, wishes.get(name)) for name, row in rows.items()}
     instants = [at for row in rows.values() if (at := row.known.believed_from) is not None and at > now]
     return CopyTable(rows, _asked(spec, rows), min(instants, default=None))
 
 
 def _wishes(rows: Mapping[str, KnownCopy]) -> Mapping[str, int]:
-    """Replicas that their own clusters want of targets: no fewer than others may lose, since an autoscaler there knows
-    nothing of their load yet."""
+    """Replicas that their clusters want of targets, but no fewer than others may lose: their load is to follow."""
     losing = sum(max(0, row.at_most - row.assigned) for row in rows.values())
     return {name: max(row.wish, losing) for name, row in rows.items() if row.wish < row.assigned}
 

@@ -52,8 +52,7 @@ def was_there_before(work: Work | None, began: datetime | None) -> bool:
 
 
 def is_fresh(work: Work, cluster: Cluster) -> bool:
-    """Tells whether the statuses speak of the Work's present generation and were read since the cluster became Ready,
-    which can be looked at."""
+    """Tells whether the statuses speak of the Work's present generation, and were read since the cluster is Ready."""
     ready, reflected = cluster.ready, _reflected(work)
     if ready is None or ready.status != "True" or unobserved(cluster) is not None:
         return False

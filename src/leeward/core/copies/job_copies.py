@@ -69,8 +69,7 @@ def over_in(works: Mapping[str, Work], template: str) -> frozenset[str]:
 
 
 def is_complete_job(work: Work) -> bool:
-    """Tells whether the copy is a Job that has done all the work that its Work asks for by now; its part may have grown
-    since."""
+    """Tells whether the copy is a Job that has done all that its Work asks for by now; its part may have grown."""
     return _is_job_that(work, partial(says_done, jobs=work.spec.workload.manifests))
 
 

@@ -100,8 +100,7 @@ class DueEvictions:
 def due_evictions(
     spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, attention: Attention = UNKEPT
 ) -> DueEvictions:
-    """Copies that must leave now, by taints that count. Where no heartbeat is kept, no record of taints is.
-    Holds: S13."""
+    """Copies that must leave now, by taints that count. Without a heartbeat no record of taints is kept. Holds: S13."""
     tolerations = spec.tolerations
     due: list[Eviction] = []
     later: list[datetime] = []

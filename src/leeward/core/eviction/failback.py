@@ -177,8 +177,7 @@ def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBin
 
 
 def trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:
-    """Instant from which the cluster has been healthy for long enough, by our own clock where it has been tainted for
-    it."""
+    """Instant from which the cluster has been healthy for long enough; of a tainted one by our own clock."""
     ready, flapping = cluster.ready, parse_flapping(cluster)
     if ready is None or ready.status != "True" or ready.last_transition_time is None:
         return None

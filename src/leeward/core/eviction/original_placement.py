@@ -68,8 +68,7 @@ def remembered_placement(
     now: datetime,
     term: str = "",
 ) -> OriginalPlacement | None:
-    """The original placement after these evictions from `before`, which was in this affinity `term`; one that is known
-    already is kept."""
+    """The original placement after these evictions from `before`, in this affinity `term`; a known one is kept."""
     lost = [each for each in evicted if each.taints and each.cluster in fleet and looks_dead(fleet[each.cluster])]
     if original is not None or not lost:
         return original

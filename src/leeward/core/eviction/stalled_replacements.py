@@ -4,8 +4,7 @@ A cluster with a full disk, or whose admission or quota refuses new objects, ans
 application for ever beside a healthy third cluster. During a failover a target has a time to start: the policy's word
 (`leeward.dev/time-to-start`), else the grace period of its eviction. If it is not healthy by then, the part of it that
 does not serve goes to the next cluster (`core.placement`). The binding's memory (`core.copies.memory`) names clusters
-that were tried in vain. So each is tried once for a release, and nothing goes round in circles (C1). Without a next
-place it stays.
+that were tried in vain. So each is tried once for a release (C1). Without a next place it stays.
 
 A target whose overrides fail has no Work at all, and takes nothing either.
 
@@ -86,8 +85,7 @@ def find_stalled(
     for target in binding.spec.clusters:
         row = copies.rows[target.name]
         began = _began(binding, tasks, row.work) or awaited.get(target.name)
-        judged = _judge(binding, target, row) if began is not None else None
-        if began is None or judged is None:
+        if began is None or (judged := _judge(binding, target, row)) is None:
             continue
         stalled, told = judged
         since = began if told is None or told > now + CLOCKS_APART else told

@@ -2,8 +2,7 @@
 
 A part of a divided copy can leave as well. The target keeps the rest, the task's `replicas` say how many go, and the
 Work asks for both until the task has ended (`core.execution.works`). The meaning of its reason is a table (`RULES`); no
-text is compared elsewhere. A task with another reason is somebody else's: it is carried out, ends as ours do, and is
-never taken back.
+text is compared elsewhere. A task with another reason is somebody else's: it is carried out, and never taken back.
 
 Karmada: `ResourceBindingSpec.GracefulEvictCluster`; same, proven by its recorded cases; there nothing leaves in part.
 Its reasons are `TaintUntolerated` and `ApplicationFailure`, with their producers; the others are ours.
@@ -33,8 +32,7 @@ class TaskReason(StrEnum):
 
 
 class Producer(StrEnum):
-    """The component that opens an eviction task. Application failover of a ResourceBinding and of a
-    ClusterResourceBinding differ."""
+    """The component that opens an eviction task; application failover is another one for each kind of binding."""
 
     TAINT_MANAGER = "TaintManager"
     APPLICATION_FAILOVER = "resource-binding-application-failover-controller"
@@ -122,8 +120,7 @@ def own_task(
 
 
 def replacement_task(binding: Binding, cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
-    """Task of a replacement that never became healthy. It has no state of its own, and gives on the state of its
-    predecessor."""
+    """Task of a replacement that never became healthy; it gives on the state of its predecessor."""
     task = own_task(cluster, TaskReason.REPLACEMENT_FAILED, mode, now)
     return with_state(task, binding.spec, carried_state(binding, cluster))
 

@@ -21,8 +21,7 @@ moves nothing. After a changed placement nothing comes back by itself: the user 
 finds no place without a cluster that is being left and is well again, it is not barred any more
 (`placement.actions.place`).
 
-Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (fault 4 of
-docs/karmada-behaviour.md).
+In Karmada a task outlives the outage, and the recovered cluster stays barred (fault 4 of docs/karmada-behaviour.md).
 """
 
 from collections.abc import Mapping, Sequence

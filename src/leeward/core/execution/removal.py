@@ -136,8 +136,7 @@ def goes_at_once(binding: Binding) -> bool:
 def _is_nobodys(
     spec: ResourceBindingSpec, work: Work, works: Mapping[str, Work], clusters: Mapping[str, Cluster]
 ) -> bool:
-    """Tells whether nobody can say how much a copy serves, while every target reports: to wait would bring no better
-    word."""
+    """Tells whether nobody can say how much a copy serves, while every target reports: to wait brings nothing."""
     reports = ((works.get(target.name), clusters.get(target.name)) for target in spec.clusters)
     return is_uncounted(work) and all(told and cluster and is_fresh(told, cluster) for told, cluster in reports)
 

@@ -34,6 +34,7 @@ from leeward.core.eviction.tasks import (
     replacement_task,
 )
 from leeward.core.eviction.volumes import has_claims, purge_mode_with_volumes, stay_behind
+from leeward.core.placement.concern import is_unplaced
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.ranks import ClusterRank, find_replacement
 from leeward.core.placement.replacement import Targets, find_partial_replacement, place_anew, resized_between_terms
@@ -50,13 +51,16 @@ def place(at: Situation) -> Outcome:
     """Scheduling where it is due. Where no cluster fits the earlier result stays, and placing is tried again (S1).
 
     Nothing new goes to clusters where the release was tried in vain, as long as it can go elsewhere. After a change of
-    the placement nothing new goes to a cluster that is being left and is well again.
+    the placement nothing new goes to a cluster that is being left and is well again. Parts of a Job that have ended are
+    not placed anew, but where a part without a place is left of it.
     """
     spec = at.spec
     if not at.authority.places or not needs_scheduling(msgspec.structs.replace(at.binding, spec=spec), at.clusters):
         return Outcome.of(spec)
     there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
-    if () != tuple(target for target in there if target.name in at.done) == spec.clusters:
+    over = tuple(target for target in there if target.name in at.done)
+    is_covered = spec.is_divided and sum(target.replicas for target in over) >= spec.replicas
+    if over and there == spec.clusters and (is_covered or (over == there and not is_unplaced(at.binding))):
         return Outcome.of(spec, Placed(spec.clusters, at.binding.status.scheduler_observing_affinity_name))
     result = _place_anew(at, spec)
     if isinstance(result, Placed) and (taken := at.well_again & {target.name for target in result.clusters}):
@@ -77,8 +81,7 @@ def place(at: Situation) -> Outcome:
 def _leaves_term(at: Situation, result: Placed) -> bool:
     """Tells whether copies leave an affinity term that the placement still names: healthy copies leave gracefully (S1).
 
-    They do on the way between two terms. Else they do where a cluster has left the fleet, or more replicas fit nowhere
-    else.
+    They do on the way between two terms, where a cluster has left the fleet, or where more replicas fit nowhere else.
     """
     status = at.binding.status
     is_asked_for = placement_changed(at.binding) or is_reschedule_requested(at.spec, status.last_scheduled_time)
@@ -199,8 +202,7 @@ def _moved(
 def _left(
     at: Situation, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
 ) -> ResourceBindingSpec:
-    """The spec once the copies have left these clusters, but for the staying part; without GracefulEviction, no
-    tasks."""
+    """The spec once copies have left these clusters, but for the staying part. No tasks without GracefulEviction."""
     left = leave_further(at.spec, tasks, staying)
     if at.settings.graceful:
         return left

@@ -112,9 +112,13 @@ def is_propagated(binding: Binding) -> bool:
 
 def is_waiting(binding: Binding) -> bool:
     """Tells whether it has found no place, or is held back."""
+    return is_unplaced(binding) or find_condition(binding.status.conditions, EVICTION_HELD_CONDITION) is not None
+
+
+def is_unplaced(binding: Binding) -> bool:
+    """Tells whether it has found no place."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
-    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
-    return held is not None or (scheduled is not None and scheduled.status == "False")
+    return scheduled is not None and scheduled.status == "False"
 
 
 def is_decided_alike(before: Binding, after: Binding) -> bool:

@@ -190,7 +190,9 @@ def _decide(at: Situation) -> Decision:
         failed = [eviction.cluster for eviction in outcome.evicted if not eviction.taints]
         annotations |= at.memory_after(outcome, failed)
     before = at.binding.spec.clusters
-    instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.failures.wake_at, at.stalled.wake_at)
+    stay_ends, back = at.evictions_of(outcome.clusters).next_due, outcome.withdrawal
+    finished, withdrawn = (at.assessment.finished, ()) if back is None else ((), back.returned)
+    instants = (at.assessment.wake_at, stay_ends, at.failures.wake_at, at.stalled.wake_at)
     return Decision(
         before if same_targets(outcome.clusters, before) else outcome.clusters,
         outcome.eviction_tasks,
@@ -198,8 +200,8 @@ def _decide(at: Situation) -> Decision:
         held=_held(at, outcome),
         evicted=outcome.evicted,
         followed=outcome.followed,
-        finished=() if outcome.withdrawal is not None else at.assessment.finished,
-        withdrawn=outcome.withdrawal.returned if outcome.withdrawal is not None else (),
+        finished=finished,
+        withdrawn=withdrawn,
         returning=outcome.failback.moved if outcome.failback is not None else {},
         foreign=not may_schedule(at.spec, at.settings),
         foreign_held=not at.settings.tells_held,

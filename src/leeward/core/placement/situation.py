@@ -14,7 +14,7 @@ import msgspec
 
 from leeward.api.failback import FailbackOptions
 from leeward.api.purge_mode import PurgeMode, rules_of
-from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingSpec, Work
+from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh
 from leeward.core.copies.job_copies import is_job_under_way, over_in
@@ -136,9 +136,12 @@ class Situation:
     @CachedProperty
     def taint_evictions(self) -> DueEvictions:
         """Evictions that are due because of taints, whatever holds them."""
-        if not self.authority.evicts:
-            return DueEvictions()
-        return due_evictions(self.spec, self.clusters, self.now, self.snapshot.attention)
+        return self.evictions_of(self.spec.clusters)
+
+    def evictions_of(self, targets: tuple[TargetCluster, ...]) -> DueEvictions:
+        """Evictions that taints make due of such targets, now or later."""
+        placed = msgspec.structs.replace(self.spec, clusters=targets if self.authority.evicts else ())
+        return due_evictions(placed, self.clusters, self.now, self.snapshot.attention)
 
     @CachedProperty
     def purge_mode(self) -> PurgeMode:
@@ -176,8 +179,7 @@ class Situation:
     @CachedProperty
     def done(self) -> Ranks:
         """Ranks of the clusters in which a Job has ended that is to be done once, and not in each cluster."""
-        is_once = self.ended and is_limited(self.spec, self.clusters)
-        return dict.fromkeys(self.ended, ClusterRank.DONE) if is_once else NO_RANKS
+        return {name: ClusterRank.DONE for name in self.ended if is_limited(self.spec, self.clusters)}
 
     def runs_job(self, cluster: str) -> bool:
         """Tells whether a Job is seen to run there. A policy that purges `Directly` lets it go at once."""
@@ -275,8 +277,7 @@ class Situation:
 
 
 class ExactSituation(Situation):
-    """Situation as Karmada reads it: reported health counts whatever it speaks of, time ends an eviction, and nothing
-    remembers where copies have been."""
+    """Situation as Karmada reads it: all reported health counts, time ends an eviction, and no place is remembered."""
 
     law = KARMADA_LAW
     cleared_by = ("FitError",)

@@ -48,7 +48,7 @@ def find_way_back(at: Situation, original: OriginalPlacement) -> TermReturn | Fa
     home = original.term or aimed
     if home is None or home == observed or len(names) < 2:
         return TermReturn()
-    if home not in names or observed not in names:
+    if not {home, observed} <= {*names}:
         return TermReturn() if aimed == observed else Failback(None)
     earlier = names[names.index(home) : names.index(observed)]
     return _first_that_fits(at, original, earlier) if earlier else Failback(None)
