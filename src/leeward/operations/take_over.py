@@ -13,9 +13,12 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeclient import Client, WorldError
 from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
 from leeward.api.names import KUBE_SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS
 from leeward.core.hub_generation import (
+    ANOTHER_HUB,
+    HUB_FENCE_CONDITION,
     HUB_GENERATION_ANNOTATION,
     LARGEST_GENERATION,
     MOST_AHEAD,
@@ -78,6 +81,12 @@ async def raise_generation(
             "what was changed at the other hub since is not in it. Take a copy from there (`leeward standby`), or give "
             "--force"
         )
+    unasked = ", ".join(each.name for each in clusters if each.name not in told and _obeys_another(each))
+    if unasked and not force:
+        raise OperationFailed(
+            f"members obey another hub, as their Clusters say, and do not tell its generation now: {unasked}. Take a "
+            "copy from there (`leeward standby`), or give --force"
+        )
     generation = Generation.after(max(own, newest).number, clock.now(), randomness.suffix())
     patch = {"metadata": {"annotations": {HUB_GENERATION_ANNOTATION: str(generation)}}}
     version = namespace.metadata.resource_version
@@ -137,6 +146,11 @@ async def _fence(cluster: Cluster, reach: Reach, server: ServerIdentity) -> str:
         return str(error)
     finally:
         await client.close()
+
+
+def _obeys_another(cluster: Cluster) -> bool:
+    told = find_condition(cluster.status.conditions, HUB_FENCE_CONDITION)
+    return told is not None and told.reason == ANOTHER_HUB
 
 
 def _generation(namespace: Namespace) -> Generation:

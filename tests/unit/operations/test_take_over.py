@@ -9,7 +9,8 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
 from kubeclient import Client, Request, Response
 from leeward.api.cluster import Cluster
-from leeward.core.hub_generation import HUB_GENERATION_ANNOTATION
+from leeward.core.hub_generation import ANOTHER_HUB, HUB_FENCE_CONDITION, HUB_GENERATION_ANNOTATION, NOT_FENCED
+from leeward.operations.errors import OperationFailed
 from leeward.operations.take_over import ALTOGETHER_SECONDS, take_over
 from leeward.runtime.hub_fence import PATH
 from tests.unit.runtime.small_world import CLOCK, ScriptedTransport, response
@@ -19,16 +20,17 @@ from tests.unit.runtime.test_hub_fence import DONE, hub, member
 class Hub(ScriptedTransport):
     """A control plane with these clusters."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, reason: str = "") -> None:
         super().__init__()
-        items = [{"metadata": {"name": name}, "spec": {"syncMode": "Push"}} for name in names]
+        told = {"conditions": [{"type": HUB_FENCE_CONDITION, "status": "False", "reason": reason}]} if reason else {}
+        items = [{"metadata": {"name": name}, "spec": {"syncMode": "Push"}, "status": told} for name in names]
         self._clusters = response({"metadata": {}, "items": items})
-        self._generation = "0"
+        self.generation = "0"
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         if request.method == "PATCH":
-            self._generation = json.loads(request.body)["metadata"]["annotations"][HUB_GENERATION_ANNOTATION]
-        return hub(self._generation) if request.path == PATH else self._clusters
+            self.generation = json.loads(request.body)["metadata"]["annotations"][HUB_GENERATION_ANNOTATION]
+        return hub(self.generation) if request.path == PATH else self._clusters
 
 
 @pytest.mark.parametrize(("silent", "fenced"), [(150, ("alive",)), (450, ())])
@@ -70,5 +72,23 @@ def test_a_member_that_obeys_another_hub_by_now_is_told_apart() -> None:
         done = await take_over(Client(Hub("member1")), reach, CLOCK, Randomness(0))
         assert (done.fenced, list(done.refusing), done.away) == ((), ["member1"], {})
         assert "from the same copy, and before this one" in done.refusing["member1"]
+
+    run_virtual(main())
+
+
+def test_a_silent_member_that_is_said_to_obey_another_hub_is_taken_over_by_force_alone() -> None:
+    """The hub before has come back; its members are behind a proxy that passes nothing on to it any more."""
+
+    async def reach(_: Cluster) -> Client:
+        return Client(ScriptedTransport())
+
+    async def main() -> None:
+        plane = Hub("member1", reason=ANOTHER_HUB)
+        with pytest.raises(OperationFailed, match=r"obey another hub.*member1.*--force"):
+            await take_over(Client(plane), reach, CLOCK, Randomness(0))
+        assert plane.generation == "0", "nothing is raised"
+        assert list((await take_over(Client(plane), reach, CLOCK, Randomness(0), force=True)).away) == ["member1"]
+        unfenced = await take_over(Client(Hub("member1", reason=NOT_FENCED)), reach, CLOCK, Randomness(0))
+        assert list(unfenced.away) == ["member1"]
 
     run_virtual(main())
