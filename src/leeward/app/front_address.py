@@ -20,6 +20,8 @@ NAME = "leeward-cluster-proxy"
 CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
 _FILES = ("client-certificate", "client-key", "tokenFile")
 """Fields of a user that name a file."""
+_KEPT = ("proxy-url", "extensions")
+"""Fields of a cluster that say how people reach it, and what plug-ins of their own need to know."""
 _URL, _AUTHORITY = "url", "ca.crt"
 
 
@@ -61,13 +63,17 @@ async def find_front(client: Client) -> FrontAddress | None:
 
 
 def kubeconfig_through(address: FrontAddress, kubeconfig: Manifest, context: str, directory: Path) -> str:
-    """A kubeconfig with this context alone, which leads to the cluster proxy as the same user. `directory` is the one
-    that its files are named from. Raises: FleetError."""
+    """A kubeconfig with this context alone, which leads to the cluster proxy as the same user, by the same proxy.
+
+    `directory` is the one that its files are named from; so is the command of a plug-in with a slash, as in kubectl.
+    Raises: FleetError.
+    """
     name = context or str(kubeconfig.get("current-context") or "")
     chosen = _named(kubeconfig, "contexts", "context", name)
+    before = _named(kubeconfig, "clusters", "cluster", str(chosen.get("cluster", "")))
     cluster = {"server": address.url, "certificate-authority-data": base64.b64encode(address.authority).decode()}
-    known = _named(kubeconfig, "users", "user", str(chosen.get("user", "")))
-    user = known | {field: str(directory / str(known[field])) for field in _FILES if field in known}
+    cluster |= {field: before[field] for field in _KEPT if field in before}
+    user = _from(directory, _named(kubeconfig, "users", "user", str(chosen.get("user", ""))))
     made: Manifest = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -77,6 +83,15 @@ def kubeconfig_through(address: FrontAddress, kubeconfig: Manifest, context: str
         "users": [{"name": chosen.get("user"), "user": user}],
     }
     return render_yaml(made)
+
+
+def _from(directory: Path, user: Manifest) -> Manifest:
+    """The user, whose files count from anywhere."""
+    made = user | {field: str(directory / str(user[field])) for field in _FILES if user.get(field)}
+    command = text_in(mapping_in(user, "exec"), "command")
+    if "/" in command:
+        made["exec"] = {**user["exec"], "command": str(directory / command)}
+    return made
 
 
 def _named(kubeconfig: Manifest, section: str, inner: str, name: str) -> dict[str, Any]:

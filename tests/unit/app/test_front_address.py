@@ -36,6 +36,26 @@ def test_it_leads_there_as_the_same_user_from_wherever_it_is_kept() -> None:
     assert made["users"] == [{"name": "root", "user": user}]
 
 
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [("./plugin", "/home/root/plugin"), ("bin/plugin", "/home/root/bin/plugin"), ("/p", "/p"), ("plugin", "plugin")],
+)
+def test_a_plug_in_is_found_from_wherever_the_kubeconfig_is_kept(command: str, found: str) -> None:
+    user = {"exec": {"command": command, "args": ["./token"], "apiVersion": "client.authentication.k8s.io/v1"}}
+    kubeconfig = KUBECONFIG | {"users": [{"name": "root", "user": user}]}
+    made = yaml.safe_load(kubeconfig_through(ADDRESS, kubeconfig, "", Path("/home/root")))
+    assert made["users"][0]["user"] == {"exec": {**user["exec"], "command": found}}
+
+
+def test_it_leads_by_the_same_proxy_and_tells_plug_ins_the_same() -> None:
+    kept = {"proxy-url": "socks5://127.0.0.1:1080", "extensions": [{"name": "client.authentication.k8s.io/exec"}]}
+    before = {"server": "https://karmada.example", "tls-server-name": "karmada", **kept}
+    kubeconfig = KUBECONFIG | {"clusters": [{"name": "karmada", "cluster": before}]}
+    made = yaml.safe_load(kubeconfig_through(ADDRESS, kubeconfig, "", Path("/home/root")))
+    cluster = {"server": ADDRESS.url, "certificate-authority-data": "UEVN", **kept}
+    assert made["clusters"][0]["cluster"] == cluster
+
+
 def test_the_context_that_is_named_counts_and_one_that_is_not_there_is_told() -> None:
     made = yaml.safe_load(kubeconfig_through(ADDRESS, KUBECONFIG, "other", Path("/")))
     assert (made["current-context"], made["users"][0]["user"]) == ("other", {"token": "secret"})
