@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubeapi.codec import parse_first_yaml
 from kubeapi.yaml_lines import FieldPath, YamlFault, parse_located_yaml
 
 TEXT = """\
@@ -52,6 +53,29 @@ def test_json_and_merged_keys_have_lines() -> None:
     assert (document.value["spec"]["b"], document.line_of(("spec", "b", 1))) == ([1, 2], 3)
     (merged,) = parse_located_yaml("base: &b\n  x: 1\nuse:\n  <<: *b\n  z: 2\n")
     assert (merged.value["use"], merged.line_of(("use", "x"))) == ({"x": 1, "z": 2}, 2)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (r'"\ud83d\ude00 \uD83D\uDE00"', "\U0001f600 \U0001f600"),
+        (r'"\\ud83d\\ude00"', r"\ud83d\ude00"),
+        (r'"\ud83d, \ude00 and \ud83d\ud83d\ude00"', "\ufffd, \ufffd and \ufffd\U0001f600"),
+        ('"a\x7fb\u2028c\x85d\ufeffe\uffff"', "a\x7fb\u2028c\x85d\ufeffe\uffff"),
+        (r'"a\/b\u00e9\"\n"', 'a/bé"\n'),
+    ],
+)
+def test_json_is_read_as_json(written: str, meant: str) -> None:
+    text = f'{{"kind": {written},\n"spec": [1,\n2]}}'
+    for given in (text, text.encode()):
+        (document,) = parse_located_yaml(given)
+        assert (document.value, document.line_of(("spec", 1))) == ({"kind": meant, "spec": [1, 2]}, 3)
+        assert parse_first_yaml(given) == document.value
+
+
+def test_yaml_that_begins_as_json_keeps_what_it_says() -> None:
+    (document,) = parse_located_yaml(r"{a: '\ud83d\ude00', b: 1}")
+    assert document.value == {"a": r"\ud83d\ude00", "b": 1}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kubeapi.yaml_reading import YamlLoader, check_size, members_of
+from kubeapi.yaml_reading import YamlLoader, check_size, json_as_yaml, members_of
 
 FieldPath = Sequence[str | int]
 
@@ -54,6 +54,7 @@ class LocatedDocument:
 
 def parse_located_yaml(text: str | bytes) -> Iterator[LocatedDocument]:
     """The documents of a stream; empty ones are skipped. Raises: YamlFault where it is no YAML or breaks a limit."""
+    text = json_as_yaml(text)
     try:
         check_size(text)
     except yaml.YAMLError as error:

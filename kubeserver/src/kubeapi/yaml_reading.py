@@ -5,10 +5,12 @@ ten thousand million. So the size of a document is what it is once its aliases a
 """
 
 import math
+import re
 from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import yaml
 
 from kubeapi.yaml_scalars import BOOL, FLOAT, INT, NULL, STR, TIMESTAMP, as_json, key_of, resolve
@@ -20,6 +22,41 @@ MERGE = "<<"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 _BINARY_TAG = "tag:yaml.org,2002:binary"
 _KNOWN_TAGS = (BOOL, FLOAT, INT, NULL, TIMESTAMP)
+_OTHERWISE = re.compile(
+    r"\\(?:u([dD][89abAB][\da-fA-F]{2})(?:\\u([dD][c-fC-F][\da-fA-F]{2}))?|u([dD][c-fC-F][\da-fA-F]{2})|.)"
+    "|[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+)
+"""Parts of texts in JSON that YAML reads otherwise, or not at all; and all other escapes."""
+
+
+def json_as_yaml(text: str | bytes) -> str | bytes:
+    """Text of JSON, as Kubernetes reads it, in the words of YAML and on the same lines; another text as it is."""
+    if isinstance(text, bytes):
+        try:
+            decoded = text.decode()
+        except UnicodeDecodeError:
+            return text
+    else:
+        decoded = text
+    if not decoded.lstrip(" \t\r\n").startswith(("{", "[")):
+        return text
+    changed = _OTHERWISE.sub(_in_yaml, decoded)
+    if changed == decoded:
+        return text
+    try:
+        msgspec.json.decode(changed)
+    except (ValueError, RecursionError):
+        return text
+    return changed
+
+
+def _in_yaml(found: re.Match[str]) -> str:
+    high, low, lone = found.groups()
+    if high and low:
+        return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
+    if high or lone:
+        return "\ufffd"
+    return found[0] if found[0][0] == "\\" else f"\\u{ord(found[0]):04x}"
 
 
 def check_size(text: str | bytes) -> None:
@@ -157,6 +194,7 @@ def _wrong(node: yaml.Node, problem: str) -> yaml.YAMLError:
 
 def load_documents(text: str | bytes) -> Iterator[Any]:
     """The documents of a stream, one by one. Raises: ValueError when it is not YAML, or breaks a limit."""
+    text = json_as_yaml(text)
     try:
         check_size(text)
         yield from yaml.load_all(text, Loader=YamlLoader)
