@@ -148,8 +148,9 @@ $(AUDIT)/.ready: deploy/audit-requirements.txt | setup
 	@touch $@
 
 sbom: $(AUDIT)/.ready  ## write dist/leeward.cdx.json: what the image installs, as CycloneDX
-	@mkdir -p dist
-	@$(AUDIT)/bin/python -W ignore -m cyclonedx_py requirements deploy/requirements.txt --pyproject pyproject.toml \
+	@mkdir -p build dist
+	@$(AUDIT)/bin/python scripts/image-packages > build/image-packages.txt
+	@$(AUDIT)/bin/python -W ignore -m cyclonedx_py requirements build/image-packages.txt --pyproject pyproject.toml \
 		--output-reproducible --of JSON -o dist/leeward.cdx.json
 	@echo dist/leeward.cdx.json
 

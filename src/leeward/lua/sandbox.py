@@ -95,7 +95,8 @@ def _fold_case(name: str, text: str) -> str:
 def _utc_seconds(*fields: Any) -> int | None:
     """Instant of a year, month, day, hour, minute and second; None for one that is too large.
 
-    As in Karmada: a field that is no number is not there, and a month beyond December is of the next year.
+    As in Karmada: a field that is no number is not there, even a text of digits, which its own `os.time` passes over
+    and other readers of Lua take. A month beyond December is of the next year.
     """
     told = zip((*fields, *[None] * 6), _WITHOUT, strict=False)
     try:
