@@ -57,7 +57,7 @@ def _core() -> list[Path]:
 
 
 def _carried_out() -> list[Path]:
-    return [SOURCE / "controllers" / f"{name}.py" for name in CARRIED_OUT]
+    return [path for name in CARRIED_OUT for path in SOURCE.glob(f"controllers/*/{name}.py")]
 
 
 def _points(path: Path) -> int:

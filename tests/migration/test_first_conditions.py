@@ -10,8 +10,8 @@ import pytest
 from kubeapi.meta import Manifest
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.resource import RESOURCE_BINDINGS
-from leeward.controllers import first_conditions
-from leeward.controllers.first_conditions import APART, LOOKS_AGAIN, SETTLES
+from leeward.controllers.binding import first_conditions
+from leeward.controllers.binding.first_conditions import APART, LOOKS_AGAIN, SETTLES
 from leeward.sim.journal import Write
 from leeward.sim.world import World
 from tests.migration.recorded import RecordedWorld

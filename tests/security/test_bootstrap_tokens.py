@@ -40,9 +40,9 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import BootstrapToken, create_token, list_tokens
 from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate
-from leeward.controllers.agent_certificates import REQUESTS, AgentCertificateController
-from leeward.controllers.agent_roles import roles_of_agent
-from leeward.controllers.approved_agents import ApprovedAgentController
+from leeward.controllers.agents.agent_certificates import REQUESTS, AgentCertificateController
+from leeward.controllers.agents.agent_roles import roles_of_agent
+from leeward.controllers.agents.approved_agents import ApprovedAgentController
 from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.agents import AGENT_ACCESS, approve_agents
 from leeward.runtime.controller_context import ControlPlane, Server

@@ -50,7 +50,7 @@ from leeward.app.install.manifests import (
     rights,
 )
 from leeward.app.registering import subject_of_agent
-from leeward.controllers.agent_certificates import REQUESTS
+from leeward.controllers.agents.agent_certificates import REQUESTS
 from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.choice import BY_DEFAULT, Choice
 from leeward.manager.choice import DESCHEDULER as GIVING_BACK

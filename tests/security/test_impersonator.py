@@ -33,7 +33,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.app.access import OURS, SPEAKING, grant_member_access
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, open_account
-from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, UnifiedAuthController
+from leeward.controllers.unified_auth.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, UnifiedAuthController
 from leeward.manager.proxy_headers import headers_to_member
 from leeward.manager.settings import ManagerSettings
 from leeward.runtime.controller_context import ControlPlane, Member, Server

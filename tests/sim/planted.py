@@ -18,7 +18,7 @@ from kubeclient import Client, Conflict
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
-from leeward.controllers import work_rendering
+from leeward.controllers.binding import work_rendering
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.copies import disruption
 from leeward.core.copies.availability import Availability, availability

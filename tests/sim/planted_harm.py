@@ -21,18 +21,12 @@ from kubeclient import Client
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
-from leeward.controllers import (
-    foreign_deletions,
-    found_removals,
-    removal_holds,
-    returned_copies,
-    scale_downs,
-    work_rendering,
-)
+from leeward.controllers.binding import foreign_deletions, scale_downs, work_rendering
 from leeward.controllers.cluster_status import ClusterStatusController
-from leeward.controllers.execution import ExecutionController
-from leeward.controllers.object_removal import ObjectRemoval
-from leeward.controllers.removal_holds import RemovalHolds
+from leeward.controllers.execution import ExecutionController, found_removals
+from leeward.controllers.execution.object_removal import ObjectRemoval
+from leeward.controllers.removals import removal_holds, returned_copies
+from leeward.controllers.removals.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.eviction import progress, withdrawal

@@ -6,7 +6,8 @@ from unittest import mock
 
 import msgspec
 
-from leeward.controllers import detector, quota_sync
+from leeward.controllers.detector import detector
+from leeward.controllers.quota import quota_sync
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.placement import within_usage
 from leeward.core.propagation.activation import Activation

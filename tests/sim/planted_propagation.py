@@ -13,10 +13,11 @@ from kubeapi.json_document import Document
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBinding, TargetCluster, Work
-from leeward.controllers import attached_bindings, override_rendering
-from leeward.controllers.attached_bindings import AttachedBindings
-from leeward.controllers.carriers import Carriers
-from leeward.controllers.dependency_order import DependencyOrder
+from leeward.controllers.dependencies import attached_bindings
+from leeward.controllers.dependencies.attached_bindings import AttachedBindings
+from leeward.controllers.gates.dependency_order import DependencyOrder
+from leeward.controllers.removals.carriers import Carriers
+from leeward.controllers.rendering import override_rendering
 from leeward.core.copies import disruption
 from leeward.core.copies.availability import Availability, availability
 from leeward.core.dependencies.attached import Dependant

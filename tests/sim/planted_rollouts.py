@@ -7,7 +7,7 @@ from unittest import mock
 from msgspec import structs
 
 from leeward.api.rollout import RolloutStage
-from leeward.controllers import rollouts
+from leeward.controllers.binding import rollouts
 from leeward.core.rollout import staged_revisions, standings
 from leeward.core.rollout.rollout_decision import Standing
 from leeward.core.rollout.state import RolloutSight, RolloutState, Wishes, wishes_of

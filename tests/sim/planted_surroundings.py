@@ -11,8 +11,8 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.taint_record import NO_RECORD, TaintRecord
-from leeward.controllers import member_objects, object_removal
 from leeward.controllers.cluster import standing
+from leeward.controllers.execution import member_objects, object_removal
 from leeward.core.cluster_health import brake
 from leeward.core.cluster_health.standing_taints import record_taints
 from leeward.core.copies import availability

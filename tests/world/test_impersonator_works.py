@@ -12,7 +12,7 @@ from kubeserver.handler import User
 from leeward.api.names import IMPERSONATOR_ROLE_ANNOTATION, RENDERED_ANNOTATION, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.app.config import SPEAKER_ACCESS
-from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
+from leeward.controllers.unified_auth.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from leeward.core.impersonation import EVERYBODY, IMPERSONATOR
 from leeward.manager.proxy_headers import headers_to_member
 from leeward.manager.settings import ManagerSettings

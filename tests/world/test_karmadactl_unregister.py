@@ -11,7 +11,7 @@ from kubeclient import Client, Forbidden, NotFound
 from kubeserver.handler import User
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
 from leeward.api.resource import WORKS
-from leeward.controllers.unified_auth import CLUSTER_ROLES
+from leeward.controllers.unified_auth.unified_auth import CLUSTER_ROLES
 from leeward.core.impersonation import IMPERSONATOR
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.network import LinkedTransport

@@ -26,7 +26,7 @@ from leeward.app.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, EVERYTHING,
 from leeward.app.config import IMPERSONATOR
 from leeward.app.install.manifests import SERVICE_ACCOUNTS
 from leeward.app.local.errors import FleetError
-from leeward.controllers.unified_auth import is_made_by_joining
+from leeward.controllers.unified_auth.unified_auth import is_made_by_joining
 
 FIELD_MANAGER = "leeward-join"
 HUB_CHARACTERS = 8

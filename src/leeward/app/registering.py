@@ -22,7 +22,7 @@ from kubeclient import Client
 from kubeclient.connection import Connection
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.local.errors import FleetError
-from leeward.controllers.agent_certificates import REQUESTS
+from leeward.controllers.agents.agent_certificates import REQUESTS
 from leeward.core.registration import SIGNER, USAGES
 
 SIGNED_SECONDS, POLL_SECONDS = 120.0, 0.5

@@ -1,5 +1,4 @@
-"""The controllers, one module each, under Karmada's names where it has them: observe, ask `leeward.core`, carry out,
-report.
+"""The controllers, a module or folder each, under Karmada's names: observe, ask `leeward.core`, carry out, report.
 
     on the control plane    policies, detector, dependencies_distributor, scheduler, binding, descheduler,
                             workload_rebalancer, autoscaled_templates, namespace_sync, quota_status, quota_sync,
@@ -8,7 +7,7 @@ report.
     for one member each     cluster_status, execution, work_status: in the control plane for Push, in the agent for Pull
     for members' proxies    unified_auth, impersonator_works
 
-All other modules are what these are made of.
+A folder holds a controller and its parts. Several controllers share `gates`, `removals`, `rendering`, `owned_claims`.
 
 They never import each other: they meet through objects. They are level-triggered and idempotent: a reconciliation
 knows only a name, and does the same thing however often it runs.

@@ -29,8 +29,8 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.controllers.override_rendering import OverrideRendering
-from leeward.controllers.rendered_admission import RenderedAdmission
+from leeward.controllers.rendering.override_rendering import OverrideRendering
+from leeward.controllers.rendering.rendered_admission import RenderedAdmission
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects

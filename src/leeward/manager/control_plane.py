@@ -8,31 +8,31 @@ from typing import Protocol, runtime_checkable
 from kubeapi.core import LEASES
 from kubeapi.loop.supervisor import Supervisor
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.controllers.agent_access import AgentAccessController
-from leeward.controllers.agent_certificates import AgentCertificateController
-from leeward.controllers.approved_agents import ApprovedAgentController
+from leeward.controllers.agents.agent_access import AgentAccessController
+from leeward.controllers.agents.agent_certificates import AgentCertificateController
+from leeward.controllers.agents.approved_agents import ApprovedAgentController
 from leeward.controllers.autoscaled_templates import DeploymentReplicasSyncer, ScaleTargetMarker
 from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
-from leeward.controllers.dependencies_distributor import DependenciesDistributor
-from leeward.controllers.dependency_order import DependencyOrder
+from leeward.controllers.dependencies.dependencies_distributor import DependenciesDistributor
 from leeward.controllers.descheduler import Descheduler
 from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.gates import Gates
+from leeward.controllers.gates.dependency_order import DependencyOrder
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
-from leeward.controllers.impersonator_works import ImpersonatorWorks, ImpersonatorWriter
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.outage import OutageController
 from leeward.controllers.policies import PolicyController
-from leeward.controllers.quota_status import QuotaEnforcementController, QuotaStatusController
-from leeward.controllers.quota_sync import QuotaSyncController
-from leeward.controllers.removal_holds import RemovalHolds
-from leeward.controllers.rendered_admission import RenderedAdmission
+from leeward.controllers.quota.quota_status import QuotaEnforcementController, QuotaStatusController
+from leeward.controllers.quota.quota_sync import QuotaSyncController
+from leeward.controllers.removals.removal_holds import RemovalHolds
+from leeward.controllers.removals.returned_copies import ReturnedCopies
+from leeward.controllers.rendering.rendered_admission import RenderedAdmission
 from leeward.controllers.resilience import ResilienceController
-from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.unified_auth import UnifiedAuthController
+from leeward.controllers.unified_auth.impersonator_works import ImpersonatorWorks, ImpersonatorWriter
 from leeward.controllers.unreadable_objects import UnreadableObjects
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.cluster_health.flap_damping import HoldDownSettings

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from leeward.controllers.cluster_status import ClusterStatusController, ClusterStatusSettings
 from leeward.controllers.execution import ExecutionController
-from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.controllers.removals.returned_copies import ReturnedCopies
 from leeward.controllers.work_status import WorkStatusController
 from leeward.core.cluster_health.ready_condition import Thresholds
 from leeward.manager.choice import Choice

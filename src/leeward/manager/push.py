@@ -17,7 +17,7 @@ from kubeclient import Client, NotFound, NotServed, Transport, WorldError
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
-from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.controllers.removals.returned_copies import ReturnedCopies
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.core.reached_cluster import problem_of_reached
 from leeward.core.registration import Joined

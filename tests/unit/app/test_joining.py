@@ -25,7 +25,7 @@ from leeward.app.leaving import Mode, unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import accounts_of, beside, close_account, open_account
 from leeward.app.reported_secrets import SecretReporter, with_secrets
-from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent
+from leeward.controllers.agents.agent_roles import JOINING_SUFFIX, roles_of_agent
 from tests.kubeserver.api_world import ApiWorld, api_world
 
 AUTHORITY = b"authority"

@@ -7,9 +7,9 @@ from kubeapi.meta import Manifest
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.controllers.member_objects import MemberObjects
-from leeward.controllers.object_removal import ObjectRemoval
-from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.controllers.execution.member_objects import MemberObjects
+from leeward.controllers.execution.object_removal import ObjectRemoval
+from leeward.controllers.removals.returned_copies import ReturnedCopies
 from leeward.core.execution.ownership import stamp
 from leeward.core.execution.settled import is_carried_out
 from leeward.runtime.member_works import MemberWorks

@@ -6,8 +6,8 @@ from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from leeward.api.names import AGENT_USER_PREFIX, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
-from leeward.controllers.agent_access import AgentAccessController
-from leeward.controllers.agent_roles import roles_of_agent
+from leeward.controllers.agents.agent_access import AgentAccessController
+from leeward.controllers.agents.agent_roles import roles_of_agent
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play
 
 USER = AGENT_USER_PREFIX + MEMBER

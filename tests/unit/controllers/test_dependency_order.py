@@ -5,7 +5,7 @@ import asyncio
 from kubeapi.meta import Manifest
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
-from leeward.controllers.dependency_order import DependencyOrder
+from leeward.controllers.gates.dependency_order import DependencyOrder
 from leeward.core.dependencies.order import LONGEST_WAIT
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.templates import Templates

@@ -15,8 +15,8 @@ from leeward.api.resource import (
     RESOURCE_INTERPRETER_CUSTOMIZATIONS,
 )
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
-from leeward.controllers.detected_bindings import concerns_its_template
 from leeward.controllers.detector import Detector, DetectorSettings
+from leeward.controllers.detector.detected_bindings import concerns_its_template
 from leeward.controllers.policies import PolicyController
 from leeward.core.propagation.claiming import OWNED_FIELDS, binding_patch
 from leeward.runtime.templates import Templates

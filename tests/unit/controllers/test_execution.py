@@ -24,16 +24,16 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.controllers import execution
-from leeward.controllers.execution import (
+from leeward.controllers.execution import execution
+from leeward.controllers.execution.execution import (
     LOOK_AGAIN,
     RETRY_SECONDS,
     ApplyFailed,
     ExecutionController,
     _is_other_order,  # pyright: ignore[reportPrivateUsage]
 )
-from leeward.controllers.member_objects import ROUNDING_SECONDS
-from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.controllers.execution.member_objects import ROUNDING_SECONDS
+from leeward.controllers.removals.returned_copies import ReturnedCopies
 from leeward.core.execution.ownership import stamp
 from leeward.runtime.member_works import MemberWorks
 from tests.unit.controllers.desk import CLOCK, CONFIG_MAPS, MEMBER, SPACE, Desk, play

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from controller_runtime.identity import Key
-from leeward.controllers.first_conditions import APART, LOOKS_AGAIN, SETTLES, FirstConditions
+from leeward.controllers.binding.first_conditions import APART, LOOKS_AGAIN, SETTLES, FirstConditions
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 KEYS = [Key("default", f"app-{number}") for number in range(100)]

@@ -13,7 +13,7 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.controllers.foreign_deletions import ForeignDeletions
+from leeward.controllers.binding.foreign_deletions import ForeignDeletions
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST
 from tests.unit.controllers.desk import CLOCK, MEMBER, SPACE, Desk, play
 

@@ -18,9 +18,9 @@ from leeward.api.names import (
 )
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.controllers.found_removals import FoundRemovals
+from leeward.controllers.execution.found_removals import FoundRemovals
+from leeward.controllers.execution.member_objects import ROUNDING_SECONDS
 from leeward.controllers.heartbeat import HeartbeatRelease
-from leeward.controllers.member_objects import ROUNDING_SECONDS
 from leeward.core.execution.settling import FOUND_SECONDS, FOUND_UNTOLD_SECONDS, RENEWAL_POLL_SECONDS
 from tests.unit.controllers.desk import CLOCK, SPACE, Desk, play
 

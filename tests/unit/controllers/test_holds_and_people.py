@@ -12,8 +12,8 @@ from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, BindingResource, GracefulEvictionTask, Work
-from leeward.controllers.carriers import Carriers
-from leeward.controllers.removal_holds import LOOK_AGAIN, RemovalHolds
+from leeward.controllers.removals.carriers import Carriers
+from leeward.controllers.removals.removal_holds import LOOK_AGAIN, RemovalHolds
 from leeward.core.copies.evidence import AGENT_SETTLES
 from leeward.core.execution.removal import RETURN_SETTLES
 from leeward.core.execution.removal_conditions import STILL_USED

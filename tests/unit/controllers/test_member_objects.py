@@ -20,7 +20,7 @@ from leeward.api.names import (
     WORK_NAMESPACE_ANNOTATION,
 )
 from leeward.api.resource import WORKS
-from leeward.controllers.member_objects import (
+from leeward.controllers.execution.member_objects import (
     Foreign,  # pyright: ignore[reportPrivateUsage]
 )
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE

@@ -13,8 +13,8 @@ from leeward.api.meta import Condition
 from leeward.api.names import HUB_ANNOTATION, WORK_ID_LABEL, WORK_NAME_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.controllers import object_removal
-from leeward.controllers.missing_kinds import GONE_SECONDS, REST_SECONDS
+from leeward.controllers.execution import object_removal
+from leeward.controllers.execution.missing_kinds import GONE_SECONDS, REST_SECONDS
 from leeward.core.execution.ownership import stamp
 from leeward.runtime.discovery import UnknownKind
 from tests.unit.controllers.desk import CONFIG_MAPS, MEMBER, SPACE, preconditions

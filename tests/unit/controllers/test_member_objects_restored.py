@@ -9,7 +9,7 @@ from kubeapi.meta import Manifest
 from leeward.api.names import WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.controllers.member_objects import SETTLE_SECONDS, WrittenLater
+from leeward.controllers.execution.member_objects import SETTLE_SECONDS, WrittenLater
 from leeward.core.execution.ownership import stamp
 from tests.unit.controllers.desk import DEPLOYMENTS, SPACE
 from tests.unit.controllers.member_hands import Hands, tell

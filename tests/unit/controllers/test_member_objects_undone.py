@@ -8,7 +8,7 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeclient import Unreachable
 from leeward.api.names import HUB_ANNOTATION
-from leeward.controllers.member_objects import (
+from leeward.controllers.execution.member_objects import (
     ROUNDING_SECONDS,
     Foreign,
     WriteUndone,

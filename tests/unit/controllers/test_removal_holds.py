@@ -15,7 +15,7 @@ from kubeapi.meta import wire_time
 from leeward.api.names import BRAKE_NAME, REMOVAL_HELD_ANNOTATION, SYSTEM_NAMESPACE, TEMPLATE_UID_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, BindingSnapshot, ReplicaRequirements, Work, WorkloadTemplate
-from leeward.controllers.removal_holds import LOOK_AGAIN, RemovalHolds
+from leeward.controllers.removals.removal_holds import LOOK_AGAIN, RemovalHolds
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.runtime.brake import BrakeView

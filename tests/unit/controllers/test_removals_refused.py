@@ -8,8 +8,8 @@ from kubeapi.status import Status
 from kubeclient import ApiError, Forbidden, NotFound, NotServed, Request, TooManyRequests, Unreachable, WorldError
 from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.controllers.member_objects import LATE_SECONDS
-from leeward.controllers.object_removal import RemovalRefused
+from leeward.controllers.execution.member_objects import LATE_SECONDS
+from leeward.controllers.execution.object_removal import RemovalRefused
 from leeward.core.execution.ownership import stamp
 from tests.unit.controllers.desk import CONFIG_MAPS, MEMBER, SPACE
 from tests.unit.controllers.member_hands import PATH, Hands, tell

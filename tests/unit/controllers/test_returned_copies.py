@@ -9,7 +9,7 @@ from kubeclient import NotServed
 from leeward.api.names import BINDING_NAME_ANNOTATION, BINDING_NAMESPACE_ANNOTATION, TEMPLATE_UID_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Work
-from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.controllers.removals.returned_copies import ReturnedCopies
 from tests.unit.controllers.desk import SPACE, Desk, play
 
 NAMED = {BINDING_NAMESPACE_ANNOTATION: "default", BINDING_NAME_ANNOTATION: "web-deployment"}

@@ -10,7 +10,7 @@ from kubeapi.resource import Resource
 from kubeapi.status import Status
 from kubeclient import ApiError, Forbidden, NotFound, Request, WorldError
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.controllers.shared_contents import SharedContents
+from leeward.controllers.execution.shared_contents import SharedContents
 from leeward.runtime.member_works import MemberWorks
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE, Desk, play
 

@@ -13,9 +13,9 @@ from kubeclient import Conflict, NotFound
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.controllers.removal_holds import RemovalHolds
-from leeward.controllers.unwanted_works import UnwantedWorks
-from leeward.controllers.work_writing import WorkWriting, WrittenWorks
+from leeward.controllers.binding.unwanted_works import UnwantedWorks
+from leeward.controllers.binding.work_writing import WorkWriting, WrittenWorks
+from leeward.controllers.removals.removal_holds import RemovalHolds
 from leeward.core.copies.disruption import NO_SIZES
 from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.overrides.rendering import OverrideFailure

@@ -25,7 +25,7 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.controllers.work_writing import TakenWork, WorkWriting
+from leeward.controllers.binding.work_writing import TakenWork, WorkWriting
 from leeward.core.execution.works import build_works
 from leeward.core.propagation.reach import Reach
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions

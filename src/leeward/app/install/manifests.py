@@ -13,7 +13,7 @@ from kubeapi.resource import Resource
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, RBAC_GENERATOR, SYSTEM_NAMESPACE
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import AGENTS_GROUP
-from leeward.controllers.agent_roles import rules_of_agent
+from leeward.controllers.agents.agent_roles import rules_of_agent
 from leeward.core.registration import AGENT_RULES, ASKING_RULE, LEASES_RULE
 from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME_LABEL
 

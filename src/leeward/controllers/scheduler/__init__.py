@@ -1,6 +1,6 @@
 """The scheduler: decides where every binding goes, and is the only writer of where it goes.
 
-    controller        one binding at a time: decided, written, told
+    scheduler         one binding at a time: decided, written, told
     bindings          the bindings of both kinds, under one kind of key, and their Works
     scheduling_cycle  those that are taken together are decided on one state of the fleet
     event_handlers    the changes for which a binding is looked at again
@@ -13,7 +13,7 @@ pauses, and at the latest after five minutes. All other deadlines are the decisi
 Karmada: pkg/scheduler, the taint manager of pkg/controllers/cluster, pkg/controllers/gracefuleviction.
 """
 
-from leeward.controllers.scheduler.controller import Scheduler
+from leeward.controllers.scheduler.scheduler import Scheduler
 from leeward.controllers.scheduler.scheduling_cycle import SchedulerSettings
 
 __all__ = ["Scheduler", "SchedulerSettings"]

@@ -16,7 +16,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import FAILING_CONDITION, LOSS_COVERED_CONDITION, TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
 from leeward.api.rollout import ROLLOUT_REVISIONS_ANNOTATION, ROLLOUT_STATE_ANNOTATION
 from leeward.api.work import ResourceBinding
-from leeward.controllers.cluster_status import CONTROLLER as STATUS_CONTROLLER
+from leeward.controllers.cluster_status.cluster_status import CONTROLLER as STATUS_CONTROLLER
 from leeward.controllers.resilience import CONTROLLER as RESILIENCE_CONTROLLER
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.ground_truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change

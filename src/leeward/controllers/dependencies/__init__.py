@@ -1,0 +1,1 @@
+"""The dependencies distributor: objects that a template names follow it, by attached bindings."""

@@ -1,0 +1,1 @@
+"""The two controllers of a FederatedResourceQuota: its status, and the ResourceQuotas of members."""

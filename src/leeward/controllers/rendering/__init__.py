@@ -1,0 +1,1 @@
+"""Manifests rendered with override policies, and their admission, for the controllers that write Works."""
