@@ -41,7 +41,7 @@ def reasons_of_waiting() -> set[str]:
 
 
 ELSEWHERE = {
-    ("controller", "ready.reason"): reasons_of_ready,
+    ("cluster_controller", "ready.reason"): reasons_of_ready,
     ("agent_certificates", "ruling.reason"): reasons_of_waiting,
     ("work_status", "f'{question}Failed'"): lambda: {"ReflectStatusFailed", "InterpretHealthFailed"},
     ("decision_events", "news.reason"): set[str],

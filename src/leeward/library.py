@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kubeapi.codec import DecodeError, parse_yaml
-from kubeapi.loop.clock import SystemClock
+from kubeapi.loop import SystemClock
 from kubeapi.meta import Manifest
 from kubeclient import Client, WorldError
 from kubeclient.connection import transport_of

@@ -9,8 +9,8 @@ that of a leader which leaves the rest to shards; a `ShardCandidate` does that o
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
-from controller_runtime.leader import READING, FencedTransport, LeaderElector, NotLeading
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import READING, FencedTransport, LeaderElector, NotLeading
+from kubeapi.loop import Supervisor
 from kubeclient import Client, Request, Response, Transport
 from kubeserver.inprocess import ADMIN
 from leeward.api.names import leader_identity

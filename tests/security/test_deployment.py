@@ -50,7 +50,6 @@ from leeward.app.install.manifests import (
     rights,
 )
 from leeward.app.registering import subject_of_agent
-from leeward.controllers.agents.agent_certificates import REQUESTS
 from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.choice import BY_DEFAULT, Choice
 from leeward.manager.choice import DESCHEDULER as GIVING_BACK
@@ -59,6 +58,7 @@ from leeward.manager.control_plane import ControllerManager
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
+from leeward.runtime.certificate_requests import REQUESTS
 from leeward.runtime.sharding import LeaderSettings
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, CONTROLLERS, Mode, World

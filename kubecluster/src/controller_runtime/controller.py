@@ -15,10 +15,7 @@ from typing import Generic, TypeVar
 
 from controller_runtime.controller_metrics import ControllerMetrics
 from controller_runtime.queue import WorkQueue
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
-from kubeapi.loop.turns import Turns
+from kubeapi.loop import Clock, Randomness, Supervisor, Turns
 from kubeclient import Conflict, TooManyRequests, WorldError
 from kubeclient.caller import CALLER
 

@@ -22,8 +22,7 @@ from controller_runtime.burst_detector import BurstDetector
 from controller_runtime.notes import NORMAL, WARNING, Note, Rank, Source, source_of
 from kubeapi.core import EVENTS, Event, EventSource
 from kubeapi.diff import is_equal
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeapi.meta import ObjectMeta, format_time, wire_time
 from kubeclient import Client, NotFound, TooManyRequests, WorldError
 

@@ -20,8 +20,7 @@ from zlib import crc32
 from controller_runtime.burst_detector import BurstDetectors
 from controller_runtime.event_lane import EventLane
 from controller_runtime.notes import NORMAL, WARNING, Note, Rank, source_of
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeclient import Client
 
 __all__ = ["NORMAL", "WARNING", "EventRecorder", "Note", "Rank"]

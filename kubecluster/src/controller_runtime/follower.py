@@ -18,8 +18,7 @@ from controller_runtime.list_bounds import Pages
 from controller_runtime.retrying import asked_seconds
 from controller_runtime.watch_health import WatchHealth
 from kubeapi.errors import TooLarge
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import Turns
+from kubeapi.loop import Randomness, Turns
 from kubeapi.resource import Resource
 from kubeclient import Expired, NotFound, Page, TooManyRequests, Unreachable, WorldError
 

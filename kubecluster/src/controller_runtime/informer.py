@@ -26,7 +26,7 @@ from controller_runtime.list_bounds import EventPace, Listing, keyed, size_of
 from controller_runtime.packing import CachedObject
 from controller_runtime.tolerant_reads import TolerantReads
 from kubeapi.errors import TooLarge
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, Page, Unreachable, WatchEvent

@@ -7,7 +7,7 @@ recent  the objects of their caches that are not packed
 from dataclasses import dataclass, field
 
 from controller_runtime.packing import RecentObjects
-from kubeapi.loop.turns import Turns
+from kubeapi.loop import Turns
 
 
 @dataclass(frozen=True, slots=True)

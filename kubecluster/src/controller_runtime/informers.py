@@ -8,8 +8,7 @@ from controller_runtime.cache_budget import CacheBudget
 from controller_runtime.informer import Informer
 from controller_runtime.informer_limits import InformerLimits
 from controller_runtime.reflector import Reflector, Table
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Randomness, Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client

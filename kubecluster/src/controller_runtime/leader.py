@@ -21,9 +21,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from controller_runtime.retrying import Trouble
 from kubeapi.core import LEASES, Lease
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Randomness, Supervisor
 from kubeapi.meta import Manifest, format_micro_time
 from kubeclient import AlreadyExists, Client, Conflict, NotFound, Request, Response, Transport, Unreachable, WorldError
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 from controller_runtime.leader import FencedTransport, Leadership
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeclient import Transport
 
 P = TypeVar("P", bound=str)

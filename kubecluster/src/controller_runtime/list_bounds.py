@@ -12,7 +12,7 @@ from controller_runtime.cache_budget import CacheBudget
 from controller_runtime.identity import Key, key_of
 from kubeapi import codec
 from kubeapi.errors import TooLarge
-from kubeapi.loop.offloading import run_beside
+from kubeapi.loop import run_beside
 from kubeclient import Page, TooManyRequests
 from kubeclient.bounds import MAX_EVENTS_PER_SECOND, MAX_LIST_OBJECTS, MAX_LIST_PAGES
 from kubeclient.patience import IMPATIENT, PATIENT, Waiting

@@ -16,8 +16,7 @@ from datetime import datetime
 from itertools import count
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 
 K = TypeVar("K", bound=Hashable)
 

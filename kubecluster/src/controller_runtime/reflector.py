@@ -21,9 +21,7 @@ from controller_runtime.cache_budget import CacheBudget
 from controller_runtime.follower import Follower
 from controller_runtime.list_bounds import FEW, EventPace, Listing
 from kubeapi.errors import TooLarge
-from kubeapi.loop.offloading import run_beside
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import Turns
+from kubeapi.loop import Randomness, Turns, run_beside
 from kubeapi.resource import Resource
 from kubeclient import Client, Page, Unreachable, WatchEvent
 from kubeclient.bounds import MAX_LIST_SECONDS

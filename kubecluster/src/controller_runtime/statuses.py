@@ -19,7 +19,7 @@ from controller_runtime.identity import Key, key_of, uid_of, version_of
 from controller_runtime.informer import Informer
 from controller_runtime.informers import Informers
 from kubeapi.diff import status_patch
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeapi.meta import Manifest, TypedObject
 from kubeapi.resource import Resource
 from kubeclient import Client, NotFound, NotServed, WorldError

@@ -17,7 +17,7 @@ from typing import cast
 from urllib.parse import urlencode, urlsplit
 
 from kubeapi.errors import TooLarge, Undecodable, Unreachable, Untrusted, told_of
-from kubeapi.loop.clock import Deadline
+from kubeapi.loop import Deadline
 from kubeapi.tls import blames_a_certificate
 from kubeapi.transport import Request, Response, escaped
 from kubeclient.bounds import Bounds, MiB

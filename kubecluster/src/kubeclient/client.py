@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from kubeapi import codec
 from kubeapi.errors import NOT_FOUND, NotFound, TooManyRequests
-from kubeapi.loop.offloading import read_beside
+from kubeapi.loop import read_beside
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource, is_path_segment
 from kubeapi.retry_after import error_of_answer, retry_after_seconds

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubeapi.loop.clock import Clock, SystemClock
+from kubeapi.loop import Clock, SystemClock
 from kubeapi.tls import load_pair
 from kubeclient.bounds import CONTROL_PLANE_BOUNDS, Bounds
 from kubeclient.credentials import ExecPlugin, ExecToken, FixedToken, TokenFile, TokenSource

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from kubeapi.errors import NoCredential
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import parse_time
 
 EXEC_TIMEOUT_SECONDS = 30.0

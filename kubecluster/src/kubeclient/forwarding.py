@@ -19,7 +19,7 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from kubeapi.loop.clock import SystemClock
+from kubeapi.loop import SystemClock
 from kubeapi.transport import Request, TextMessage, escaped
 from kubeclient.connection import Connection, ssl_context_of, token_source_of
 from kubeclient.proxied import mapped_library_errors, resolver_of

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.codec import from_wire
 from kubeapi.meta import LabelSelector, Manifest
 from kubeapi.resource import Resource

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 from kubeapi.codec import encode
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeapi.meta import Manifest
 from kubeserver.handler import StreamResponse, WayBack
 

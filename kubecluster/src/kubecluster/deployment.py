@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest
 from kubecluster.kinds import DEPLOYMENTS, REPLICA_SETS
 from kubecluster.platform import Platform, owner_key, together

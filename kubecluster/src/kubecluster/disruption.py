@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.meta import Manifest
 from kubecluster.kinds import BUDGETS, DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from kubecluster.platform import SETTLING, Platform, owner_key

@@ -3,7 +3,7 @@ Services and Ingresses, which lead nowhere. One that has an address keeps it, wh
 
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.meta import Manifest
 from kubecluster.kinds import INGRESSES, NODES, SERVICES
 from kubecluster.platform import Platform, together

@@ -10,9 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index
-from controller_runtime.informer import Informer
+from controller_runtime import Index, Informer, Key, key_of
 from kubeapi.meta import Manifest, ReadOnlyManifest, parse_time
 from kubeapi.unstructured import text_at
 from kubeclient import WorldError

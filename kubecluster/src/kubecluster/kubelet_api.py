@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
-from controller_runtime.identity import key_of
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import key_of
+from kubeapi.loop import Supervisor
 from kubeapi.meta import Manifest, parse_time
 from kubeapi.transport import Request, Response
 from kubecluster.channels import STDERR, STDOUT, Channels, exited, failed

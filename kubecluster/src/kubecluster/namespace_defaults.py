@@ -5,7 +5,7 @@ Kubernetes: pkg/controller/serviceaccount, pkg/controller/certificates/rootcacer
 
 from datetime import datetime
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest
 from kubeapi.unstructured import mapping_at, text_at
 from kubeclient import AlreadyExists

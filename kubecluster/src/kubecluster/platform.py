@@ -12,20 +12,25 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from controller_runtime.controller import Controller
-from controller_runtime.controller_metrics import ControllerMetrics
-from controller_runtime.events import NORMAL, WARNING, EventRecorder, Note
-from controller_runtime.identity import Key, key_of, reference_of
-from controller_runtime.index import Index
-from controller_runtime.informer import Informer
-from controller_runtime.informers import Informers
-from controller_runtime.queue import WorkQueue
+from controller_runtime import (
+    NORMAL,
+    WARNING,
+    Controller,
+    ControllerMetrics,
+    EventRecorder,
+    Index,
+    Informer,
+    Informers,
+    Key,
+    Note,
+    WorkQueue,
+    key_of,
+    reference_of,
+)
 from kubeapi.codec import encode
 from kubeapi.diff import merge_patch
 from kubeapi.errors import error_of
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Randomness, Supervisor
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.resource import Resource
 from kubeapi.unstructured import mapping_at

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.codec import from_wire
 from kubeapi.core import Node
 from kubeapi.errors import ApiError

@@ -6,8 +6,7 @@ while; here it is at once.
 
 from collections.abc import Callable, Iterable
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.informer import Informer
+from controller_runtime import Informer, Key, key_of
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
 from kubeclient import Forbidden, Invalid

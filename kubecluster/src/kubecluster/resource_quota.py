@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi import codec
 from kubeapi.meta import Manifest
 from kubecluster.kinds import CLAIMS, CONFIG_MAPS, PODS, REPLICATION_CONTROLLERS, RESOURCE_QUOTAS, SECRETS, SERVICES

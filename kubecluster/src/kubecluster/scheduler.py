@@ -3,9 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index
-from controller_runtime.informer import Informer
+from controller_runtime import Index, Informer, Key, key_of
 from kubeapi.codec import from_wire
 from kubeapi.core import Node
 from kubeapi.meta import Manifest

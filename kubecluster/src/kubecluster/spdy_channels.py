@@ -10,7 +10,7 @@ Kubernetes: k8s.io/apimachinery/pkg/util/remotecommand; `v4.channel.k8s.io`, whi
 import asyncio
 
 from kubeapi.codec import encode
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
 from kubecluster.channels import ERROR, PROTOCOLS, STDERR, STDIN, STDOUT, Channels

@@ -7,7 +7,7 @@ restart. Deletes no volume but those that it has made, and those only when their
 from contextlib import suppress
 from datetime import datetime
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.meta import Manifest
 from kubeapi.unstructured import mapping_at, text_at
 from kubeclient import AlreadyExists

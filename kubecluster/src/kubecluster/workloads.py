@@ -1,9 +1,7 @@
 """The whole of a simulated cluster: joins the controllers, and starts them."""
 
-from controller_runtime.controller_metrics import ControllerMetrics
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import ControllerMetrics
+from kubeapi.loop import Clock, Randomness, Supervisor
 from kubeclient import Client
 from kubecluster.autoscaler import AutoscalerController
 from kubecluster.deployment import DeploymentController

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from kubeapi.connections import Connections, Incoming, connections_of_process
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 
 log = logging.getLogger(__name__)
 

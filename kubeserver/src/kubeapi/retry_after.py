@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from msgspec.structs import replace
 
 from kubeapi.errors import ApiError, TooManyRequests, error_of
-from kubeapi.loop.clock import SystemClock
+from kubeapi.loop import SystemClock
 from kubeapi.status import StatusDetails
 
 MOST_SECONDS = 10**9

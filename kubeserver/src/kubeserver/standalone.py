@@ -11,9 +11,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from kubeapi.loop.clock import Clock, SystemClock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Randomness, Supervisor, SystemClock
 from kubeapi.meta import Manifest
 from kubeapi.tls import server_context
 from kubeserver.auth.authentication import load_token_file

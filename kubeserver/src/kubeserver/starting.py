@@ -5,9 +5,7 @@ from dataclasses import replace
 
 from prometheus_client import REGISTRY, CollectorRegistry
 
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Randomness, Supervisor
 from kubeapi.meta import Manifest
 from kubeserver.admission import Admission, Policies
 from kubeserver.admission.claim_growth import ClaimGrowth

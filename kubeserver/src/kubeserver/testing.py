@@ -17,8 +17,7 @@ import pytest
 
 from kubeapi.codec import render_yaml
 from kubeapi.files import write_file
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Randomness, Supervisor
 from kubeapi.meta import Manifest
 from kubeserver.certificates import AUTHORITY, Pair
 from kubeserver.standalone import CERTIFICATES, ApiServerConfig, run_apiserver

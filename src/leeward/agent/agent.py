@@ -6,7 +6,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from controller_runtime.retrying import Trouble
+from controller_runtime import Trouble
 from kubeapi.codec import to_wire
 from kubeapi.core import LEASES
 from kubeapi.meta import Manifest, OwnerReference, format_micro_time

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from controller_runtime.retrying import Backoff, Trouble
+from controller_runtime import Backoff, Trouble
 from kubeapi.core import NAMESPACES
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import ObjectMeta
 from kubeclient import AlreadyExists, Client, Forbidden, NotFound, NotServed, WorldError
 from leeward.api.cluster import Cluster, ClusterSpec

@@ -14,8 +14,8 @@ and one of ours wait for each other. Same, but for what a lost lease ends: there
 import asyncio
 from collections.abc import Callable
 
-from controller_runtime.leader import LeaderElector, Leadership
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import LeaderElector, Leadership
+from kubeapi.loop import Supervisor
 from leeward.agent.agent import Agent
 from leeward.agent.registration import Registration
 from leeward.api.names import lease_of_agent

@@ -18,7 +18,7 @@ import msgspec
 from kubeapi.codec import decode
 from kubeapi.core import LEASES, Lease
 from kubeapi.errors import error_of
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import Object, ObjectMeta
 from kubeclient import Client, NotFound, NotServed
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata

@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import NamedTuple
 
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeclient import Client, NotFound
 from leeward import __version__
 from leeward.answers.cluster_explanation import ClusterExplanation, explain_cluster

@@ -6,11 +6,8 @@ import socket
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from controller_runtime.leader import LeaderElector, Leadership
-from controller_runtime.led_components import fenced
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import LeaderElector, Leadership, fenced
+from kubeapi.loop import Randomness, Supervisor, SystemClock
 from kubeclient import Client
 from kubeclient.bounds import MEMBER_BOUNDS
 from kubeclient.connection import Connection, transport_of

@@ -8,11 +8,9 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from controller_runtime.led_components import Led, fenced
+from controller_runtime import Led, fenced
 from kubeapi.core import Secret
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Randomness, Supervisor, SystemClock
 from kubeclient import Client, Transport
 from kubeclient.limits import RequestPace, limited, paced
 from kubeclient.ordering import OrderedTransport

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from controller_runtime.deleting import delete_seen
+from controller_runtime import delete_seen
 from kubeapi.core import SECRETS, Secret
 from kubeapi.meta import Manifest, format_time
 from kubeclient import Client, NotFound, NotServed
 from leeward.api.names import BOOTSTRAP_CLUSTER_GROUP_PREFIX, BOOTSTRAP_SINGLE_USE_GROUP
 from leeward.api.resource import CLUSTERS
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.core.registration import TOKEN_NAMESPACE, TOKEN_PREFIX, clusters_of_token, use_of
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from controller_runtime.deleting import delete_seen
+from controller_runtime import delete_seen
 from kubeapi import codec
 from kubeapi.errors import Untrusted
 from kubeapi.meta import Manifest
@@ -22,7 +22,7 @@ from kubeapi.resource import Resource
 from kubeclient import AlreadyExists, Client, NotFound, WorldError
 from kubeclient.connection import Connection
 from kubeclient.preflight import ANSWER_SECONDS, preflight_transport_of
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 
 NAME, NAMESPACE = "cluster-info", "kube-public"
 ANONYMOUS = "system:anonymous"

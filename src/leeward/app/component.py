@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from controller_runtime.leader import LeaderElector, Leadership
-from controller_runtime.led_components import Led, LedComponents
-from controller_runtime.retrying import Backoff, Trouble, attempt
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import Backoff, LeaderElector, Leadership, Led, LedComponents, Trouble, attempt
+from kubeapi.loop import Supervisor
 from kubeclient import Client, Transport
 from kubeclient.connection import Connection, transport_of
 from kubeclient.limits import RequestPace, paced

@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubeapi.loop.clock import Clock, SystemClock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Randomness, Supervisor, SystemClock
 from kubeapi.tls import server_context
 from kubeclient import Client, NotFound
 from kubeclient.connection import Connection

@@ -6,8 +6,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness, SystemClock
 from kubeclient.connection import Connection
 from leeward.dashboard.context import DashboardConfig
 from leeward.dashboard.page_files import NOT_BUILT, read_page

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller_runtime.retrying import Backoff, Trouble, attempt
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import Backoff, Trouble, attempt
+from kubeapi.loop import Randomness, Supervisor, SystemClock
 from kubeclient import Client
 from kubeclient.bounds import MEMBER_BOUNDS
 from kubeclient.connection import Connection, transport_of

@@ -14,7 +14,7 @@ from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, text_in
 from kubeclient import AlreadyExists, Client, NotFound, NotServed
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 
 NAME = "leeward-cluster-proxy"
 CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)

@@ -13,7 +13,7 @@ import ssl
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.tls import load_pair, server_context

@@ -21,7 +21,7 @@ from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, imperson
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import plain_http_fault
 from leeward.app.connect import CA_KEY, TOKEN_KEY
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, beside, close_account, free_account, open_account
 from leeward.controllers.agents.agent_roles import end_approved_agent
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity

@@ -16,15 +16,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, NoReturn
 
-from controller_runtime.deleting import delete_seen
+from controller_runtime import delete_seen
 from kubeapi.core import SECRETS, Secret
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeclient import Client, Conflict, Forbidden, NotFound, NotServed
 from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Work
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.core.registration import Joined
 
 POLL_SECONDS = 0.5

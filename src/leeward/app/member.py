@@ -4,9 +4,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from kubeapi.loop.clock import Clock, SystemClock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Randomness, Supervisor, SystemClock
 from kubeapi.tls import server_context
 from kubeclient import Client, Request, Response
 from kubecluster import Workloads, WorkloadSettings
@@ -29,7 +27,7 @@ from kubeserver.store.sqlite import SqliteMedium
 from kubeserver.webhooks.https import HttpsWebhooks
 from leeward.app.access import grant_member_access
 from leeward.app.config import SIGNING_KEY_FILE, MemberConfig
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
 from leeward.runtime.controller_context import Server
 from leeward.runtime.metrics import Metrics

@@ -15,7 +15,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from controller_runtime.deleting import delete_seen
+from controller_runtime import delete_seen
 from kubeapi.core import SECRETS
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
@@ -25,7 +25,7 @@ from leeward.api.names import CLUSTER_NAMESPACE, HUB_ANNOTATION
 from leeward.app.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, EVERYTHING, OURS, SPEAKING
 from leeward.app.config import IMPERSONATOR
 from leeward.app.install.manifests import SERVICE_ACCOUNTS
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.controllers.unified_auth.unified_auth import is_made_by_joining
 
 FIELD_MANAGER = "leeward-join"

@@ -21,9 +21,9 @@ from kubeapi.named_files import write_named
 from kubeclient import Client
 from kubeclient.connection import Connection
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.app.local.errors import FleetError
-from leeward.controllers.agents.agent_certificates import REQUESTS
+from leeward.app.local import FleetError
 from leeward.core.registration import SIGNER, USAGES
+from leeward.runtime.certificate_requests import REQUESTS
 
 SIGNED_SECONDS, POLL_SECONDS = 120.0, 0.5
 CERTIFICATE_SECONDS = 90 * 24 * 3600

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from kubeapi.certificate_requests import subject_of_certificate
 from kubeapi.core import SECRETS
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeclient import Client, WorldError
 from kubeclient.connection import Connection
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.registering import kubeconfig_of, obtain_certificate, renew_at, subject_of_agent, write_kubeconfig
 
 log = logging.getLogger(__name__)

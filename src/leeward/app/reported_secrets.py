@@ -17,7 +17,7 @@ from functools import partial
 
 import msgspec
 
-from controller_runtime.retrying import Backoff, Trouble, attempt
+from controller_runtime import Backoff, Trouble, attempt
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import AlreadyExists, Client, WorldError
@@ -27,7 +27,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.app.config import Report
 from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.joining import own_identity
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.member_accounts import accounts_of, free_account, open_account
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ import socket
 import sys
 from contextlib import AsyncExitStack
 
-from controller_runtime.leader import LeaderElector
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import LeaderElector
+from kubeapi.loop import Supervisor
 from kubeclient import Client, Transport
 from kubeclient.patience import IMPATIENT
 from leeward.api.names import MANAGER_LEASE, leader_identity

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from controller_runtime.retrying import Backoff
+from controller_runtime import Backoff
 from kubeapi.core import LEASES
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeclient import Client, NotFound, WorldError
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.settings import Serving

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options, switch_alone
 from leeward.cli.output import say
 from leeward.cli.remarks import say_remarks
@@ -21,7 +21,7 @@ def adopt(only_plan: bool, yes: bool, kubeconfig: Path | None, context: str) -> 
     is shown before anything is written; no object of a member is. A switch that was interrupted goes on when it is
     begun again, and `leeward hand-back` takes it back.
     """
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.app.migration.adopting import adopt, plan
     from leeward.app.migration.review import refusals
 

@@ -7,7 +7,7 @@ import click
 from kubeapi.process import serve
 from kubeapi.urls import endpoint_fault
 from leeward.app.config import REPORTS, AgentConfig, ClusterDescription, Report
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
 from leeward.cli.flags import KARMADA_SPELLING, agent_left_out_flags, component_flags, list_option, start_log

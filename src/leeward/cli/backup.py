@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from kubeapi.named_files import is_regular, is_standard_output
-from leeward.app.local.errors import FleetError
-from leeward.app.local.layout import Layout
+from leeward.app.local import FleetError, Layout
 from leeward.cli.connections import Target, operator_options, target_of
 from leeward.cli.named_files import OutputFile
 from leeward.cli.output import say, say_next

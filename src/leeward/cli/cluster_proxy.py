@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from kubeapi.process import serve
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.component import connection_of, context_option, kubeconfig_option
 from leeward.cli.connections import carry_out, client_of
 from leeward.cli.flags import KARMADA_SPELLING, list_option, logging_format, start_log
@@ -53,7 +53,7 @@ def cluster_proxy(
         _print(kubeconfig, kubeconfig_context)
         return
     connection = connection_of(kubeconfig, kubeconfig_context)
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
     from leeward.app.front_serving import FrontServer, FrontSettings
     from leeward.webhook import Endpoint

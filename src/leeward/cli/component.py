@@ -10,7 +10,7 @@ import click
 
 from kubeapi.process import serve
 from leeward.app.flags.table import Component, FlagProblem
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.flags import start_log, written_flags
 from leeward.cli.named_files import InputFile, kubeconfig_in
 

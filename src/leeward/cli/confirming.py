@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 
 
 def is_confirmed(question: str, *, yes: bool) -> bool:

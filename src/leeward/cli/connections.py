@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubeclient import Client
     from kubeclient.connection import Connection
     from kubeclient.kubeconfig import KubeconfigSource
-    from leeward.app.local.layout import Layout
+    from leeward.app.local import Layout
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -185,8 +185,7 @@ def client_of(connection: "Connection", *, greets: bool = True) -> "Client":
 
 def switch_alone(connection: "Connection", switch: Callable[["Client"], Awaitable[None]]) -> None:
     """Carries out an adoption or its opposite while nobody else does. Raises: FleetError."""
-    from kubeapi.loop.clock import SystemClock
-    from kubeapi.loop.randomness import Randomness
+    from kubeapi.loop import Randomness, SystemClock
     from kubeclient import Client
     from kubeclient.preflight import preflight_transport_of
     from leeward.app.migration.one_at_a_time import alone

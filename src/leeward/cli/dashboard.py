@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.component import connection_of
 from leeward.cli.connections import Target, operator_options, refuse_silent, target_of
 from leeward.cli.flags import logging_format, start_log
@@ -117,7 +117,7 @@ def _open(link: str) -> None:
 
 def _address(listen: str | None) -> tuple[str, int]:
     """Raises: FleetError, BadParameter."""
-    from kubeapi.loop.randomness import Randomness
+    from kubeapi.loop import Randomness
     from leeward.app.flags.parsing import parse_address
     from leeward.app.local.ports import is_free, pick_port
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import click
 
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from leeward.app.demo.scene import Scene
 from leeward.app.demo.stage import play
 from leeward.app.demo.story import Story, failover_story
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError, Layout
 from leeward.app.local.fleet import DEFAULT_MEMBERS
-from leeward.app.local.layout import Layout
 from leeward.app.local.planning import UpRequest
 from leeward.app.local.starting import start_fleet, stop_fleet
 from leeward.cli.interrupts import interrupt_on_termination

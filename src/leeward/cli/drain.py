@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubeapi.loop.clock import Deadline
-from leeward.app.local.errors import FleetError
+from kubeapi.loop import Deadline
+from leeward.app.local import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.output import say, say_next
 from leeward.cli.parameters import Duration, Number

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubeapi.named_files import is_standard_output
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import ask, target_of
 from leeward.cli.named_files import OutputFile, write_output
 from leeward.cli.questions import (
@@ -87,7 +87,7 @@ def _state(
     settings: Settings, asked: "AskedOf", file: Path | None, kubeconfig: Path | None, context: str
 ) -> "FleetState":
     """Raises: FleetError."""
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.answers.subjects import read_asked
 
     if file is not None:

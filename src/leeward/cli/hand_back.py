@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options, switch_alone
 from leeward.cli.output import say
 from leeward.cli.remarks import say_remarks
@@ -21,7 +21,7 @@ def hand_back(only_plan: bool, yes: bool, kubeconfig: Path | None, context: str)
     serve` and `leeward webhook` first, and start karmada-aggregated-apiserver; Karmada's other programs after it. The
     plan is shown before anything is written.
     """
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.app.migration.handing_back import hand_back, plan_hand_back
     from leeward.app.migration.review import refusals
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
 from leeward.cli.output import complain, say
 from leeward.cli.questions import COULD_NOT_LOOK, FINDINGS
@@ -60,7 +60,7 @@ def _check(kubeconfig: Path | None, context: str) -> int:
 
 
 async def _remarks(client: "Client") -> "tuple[Remark, ...]":
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.app.migration.adopting import plan
 
     return (await plan(client, SystemClock())).remarks

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubeapi.named_files import STANDARD
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import Target, ask, target_of
 from leeward.cli.output import complain, say_coloured
 from leeward.cli.questions import COULD_NOT_LOOK, FINDINGS, WELL, AnswerCommand, picture_in, rendered, source_options
@@ -116,7 +116,7 @@ def _manifests(files: Sequence[str], namespace: str, unseen: list[str]) -> "list
 
 
 async def _read(client: "Client", target: Target) -> "tuple[FleetState, list[LintObject], list[str]]":
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.answers.reading import read_fleet
     from leeward.lint.live import read_objects
 

@@ -2,7 +2,7 @@
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.local.fleet import load_fleet
 from leeward.app.local.logs import follow, last_lines
 from leeward.cli.output import say

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import click
 
-from kubeapi.loop.randomness import Randomness
-from leeward.app.local import members
+from kubeapi.loop import Randomness
+from leeward.app.local import Layout, members
 from leeward.app.local.fleet import MemberRequest
-from leeward.app.local.layout import Layout
 from leeward.app.local.members import Part
 from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.output import say, say_next

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, TypeVar
 import click
 
 from kubeapi.named_files import STANDARD, is_regular, write_named
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 
 T = TypeVar("T")
 MAX_KUBECONFIG_BYTES = 16 * 1024**2

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.confirming import is_confirmed
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.output import complain, say, say_line

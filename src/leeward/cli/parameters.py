@@ -3,7 +3,7 @@
 import click
 
 from leeward.app.flags.parsing import parse_duration
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.local.fleet import MemberRequest, parse_member
 
 

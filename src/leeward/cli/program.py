@@ -139,7 +139,7 @@ def _run(arguments: Sequence[str] | None, settings: Settings, name: str) -> NoRe
 def _describe(error: Exception, hint: str) -> str:
     """Words that the user reads; an error that no user can cause is named with its type."""
     from kubeclient.kubeconfig import KubeconfigError
-    from leeward.app.local.errors import FleetError
+    from leeward.app.local import FleetError
 
     match error:
         case click.UsageError():

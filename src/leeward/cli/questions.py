@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.named_files import InputFile, decode_file
 from leeward.cli.output import complain, say_coloured
@@ -99,7 +99,7 @@ def picture_in(file: Path, kubeconfig: Path | None = None, context: str = "") ->
 
 
 async def _read(client: "Client", target: Target) -> "FleetState":
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.answers.reading import read_fleet
 
     return await read_fleet(client, SystemClock(), target.name)

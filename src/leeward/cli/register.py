@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kubeapi.named_files import is_standard_output
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.connections import carry_out, client_of
 from leeward.cli.named_files import OutputFile

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.named_files import InputFile, called, decode_file
 from leeward.cli.output import complain, say_coloured
 from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, rendered, whole_picture

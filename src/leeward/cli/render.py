@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from kubeapi.meta import Manifest
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.output import complain, say
 from leeward.cli.questions import FINDINGS, WELL, AnswerCommand

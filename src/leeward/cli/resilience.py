@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.parameters import Number
 from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, say_answer, whole_picture
 from leeward.cli.settings import Settings

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kubeapi.named_files import STANDARD
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.confirming import is_confirmed
 from leeward.cli.named_files import InputFile
 from leeward.cli.output import say, say_next

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from kubeapi.loop.clock import SystemClock
-from leeward.app.local.errors import FleetError
+from kubeapi.loop import SystemClock
+from leeward.app.local import FleetError
 from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import click
 
 from kubeapi.process import log_to_stderr, serve
+from leeward.app.local import Layout
 from leeward.app.local.components import agent_config, control_plane_config, member_config
 from leeward.app.local.fleet import LocalFleet, load_fleet
-from leeward.app.local.layout import Layout
 from leeward.cli.parameters import Duration
 from leeward.cli.settings import Settings
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubeapi.process import serve
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, connection_of, master_option, settings_from
 from leeward.cli.flags import KARMADA_SPELLING, component_flags, estimator_left_out_flags, start_log

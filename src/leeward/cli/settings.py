@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from leeward.app.local.layout import Layout
+    from leeward.app.local import Layout
 
 DATA_DIR_VARIABLE = "LEEWARD_DATA_DIR"
 DEFAULT_DATA_DIR = "~/.leeward"
@@ -29,7 +29,7 @@ class Settings:
 
     @property
     def layout(self) -> "Layout":
-        from leeward.app.local.layout import Layout
+        from leeward.app.local import Layout
 
         chosen = self.data_dir or os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR
         return Layout(Path(os.path.abspath(os.path.expanduser(chosen))))

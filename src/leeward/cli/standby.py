@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from kubeapi.loop.clock import SystemClock
-from leeward.app.local.errors import FleetError
+from kubeapi.loop import SystemClock
+from leeward.app.local import FleetError
 from leeward.cli.output import complain, say, say_next
 from leeward.cli.parameters import Duration
 from leeward.cli.settings import Settings

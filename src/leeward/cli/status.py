@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.proposals import quoted_for_same_fleet
@@ -99,7 +99,7 @@ def _report(target: Target, orphans: "OrphanFindings") -> "Report":
 
 async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") -> "FleetStatus":
     """Raises: OperationFailed, WorldError."""
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from kubeclient.connection import transport_of
     from leeward.app.member_clients import members_of
     from leeward.app.migration.came_back import find_returned

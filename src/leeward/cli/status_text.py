@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from kubeapi.codec import render_yaml
-from leeward.app.local.layout import CONTROL_PLANE
+from leeward.app.local import CONTROL_PLANE
 from leeward.app.local.status import ProcessesStatus, with_components
 from leeward.cli.proposals import for_same_fleet, quoted_for_same_fleet
 from leeward.cli.tables import printable, render_table

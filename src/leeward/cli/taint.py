@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings

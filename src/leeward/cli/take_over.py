@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubeapi.urls import endpoint_fault
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.confirming import is_confirmed
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.output import say, say_aside, say_next
@@ -16,7 +16,7 @@ from leeward.cli.tables import printable
 
 if TYPE_CHECKING:
     from kubeclient import Client
-    from leeward.app.local.layout import Layout
+    from leeward.app.local import Layout
     from leeward.core.hub_generation import Generation
     from leeward.operations.take_over import TakenOver
 
@@ -76,7 +76,7 @@ def _confirm(name: str, *, yes: bool) -> None:
 
 def _start_copy(layout: "Layout", port: int | None, before: str, *, force: bool) -> "Generation":
     """Starts the control plane of the newest copy, and returns its generation. Raises: FleetError."""
-    from kubeapi.loop.randomness import Randomness
+    from kubeapi.loop import Randomness
     from kubeclient import WorldError
     from leeward.app.local.planning import UpRequest
     from leeward.app.local.standby_copies import found_hub
@@ -96,8 +96,7 @@ async def _take_over(
     client: "Client", target: Target, generation: "Generation | None", before: str, *, force: bool
 ) -> "TakenOver":
     """`generation`: it is raised already. Raises: FleetError, WorldError, OperationFailed."""
-    from kubeapi.loop.clock import SystemClock
-    from kubeapi.loop.randomness import Randomness
+    from kubeapi.loop import Randomness, SystemClock
     from kubeclient.connection import transport_of
     from leeward.app.cluster_info import refuse_hub_before
     from leeward.app.member_clients import whoever_obeys

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.connections import ask, target_of
 from leeward.cli.parameters import Duration
 from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_in, say_answer, source_options
@@ -71,7 +71,7 @@ def timeline(
 
 def _state(settings: Settings, file: Path | None, kubeconfig: Path | None, context: str) -> "FleetState":
     """Raises: FleetError, OperationFailed."""
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.answers.reading import read_outages
 
     if file is not None:

@@ -46,7 +46,7 @@ def create(
     context: str,
 ) -> None:
     """Make a token, and print the command that a cluster registers with. It is good for the agent of one cluster."""
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.app.bootstrap_tokens import create_token
     from leeward.app.cluster_info import hashes_of
 

@@ -34,7 +34,7 @@ def unjoin(
 
     `leeward unregister` is for Pull. One that is dead stays until it is back, unless --force gives up what runs there.
     """
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.app.joining import forget_cluster, hub_that_leaves
     from leeward.app.leaving import unjoin_cluster
 

@@ -15,7 +15,7 @@ from leeward.cli.parameters import Duration
 @control_plane_options
 def unregister(name: str, wait: float, kubeconfig: Path | None, context: str) -> None:
     """Let a Pull cluster leave. Its agent, when it lives, takes back its objects there; then stop it."""
-    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop import SystemClock
     from leeward.app.leaving import unjoin_cluster
 
     client = client_of(connection_from(kubeconfig, context))

@@ -5,11 +5,10 @@ from functools import partial
 
 import click
 
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
+from leeward.app.local import FleetError, Layout
 from leeward.app.local.dashboard_process import is_built, link_of, runs
-from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import MAX_NODES, MIN_NODES, LocalFleet, MemberRequest, TimingName
-from leeward.app.local.layout import Layout
 from leeward.app.local.planning import AlreadyRunning, UpRequest
 from leeward.app.local.starting import Started, start_fleet, stop_fleet, watch_fleet
 from leeward.app.local.supervising import supervise_fleet

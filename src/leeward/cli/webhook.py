@@ -69,8 +69,7 @@ def webhook(
     kubeconfig_context: str,
 ) -> None:
     """Run the admission webhook in the foreground. It makes and renews its certificates itself."""
-    from kubeapi.loop.clock import SystemClock
-    from kubeapi.loop.randomness import Randomness
+    from kubeapi.loop import Randomness, SystemClock
     from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
     from leeward.app.flags.parsing import parse_feature_gates, parse_patterns, parse_skipped_apis
     from leeward.core.propagation.reach import Reach

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.cli.named_files import InputFile, decode_file
 from leeward.cli.output import say
 from leeward.cli.parameters import Duration

@@ -6,7 +6,7 @@ Karmada: pkg/controllers/hpascaletargetmarker, pkg/controllers/deploymentreplica
 
 from datetime import datetime
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.meta import Manifest
 from leeward.api.names import binding_name
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS

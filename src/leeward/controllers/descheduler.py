@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controller_runtime.events import NORMAL
+from controller_runtime import NORMAL
 from kubeapi.codec import to_wire
 from kubeclient import WorldError
 from leeward.api.cluster import Cluster

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from datetime import datetime
 
-from controller_runtime.identity import version_of
+from controller_runtime import version_of
 from kubeapi.core import LEASES, NAMESPACES, Lease
 from kubeapi.meta import Manifest, format_micro_time
 from kubeclient import AlreadyExists, NotFound, NotServed, WorldError

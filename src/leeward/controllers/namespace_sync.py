@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import Manifest, OwnerReference
 from kubeclient import AlreadyExists

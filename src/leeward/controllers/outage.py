@@ -14,9 +14,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from controller_runtime.deleting import delete_seen
-from controller_runtime.identity import key_of
-from controller_runtime.index import IndexOfMany
+from controller_runtime import IndexOfMany, delete_seen, key_of
 from kubeapi.core import LEASES
 from kubeapi.diff import status_patch
 from kubeclient import AlreadyExists, Conflict, NotFound

@@ -7,8 +7,7 @@ control plane, whose decision keeps the copy where its volumes are (`core.evicti
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import key_of
+from controller_runtime import keep_latest, key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.unstructured import mappings_at, text_at

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from controller_runtime.controller import Controller
-from controller_runtime.identity import Key, key_of
-from controller_runtime.informer import Informer
+from controller_runtime import Controller, Informer, Key, key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import NotFound, Undecodable, WorldError

@@ -12,8 +12,8 @@ from functools import partial
 
 import msgspec
 
-from controller_runtime.statuses import BOOKKEEPING_SECONDS, StatusChange
-from kubeapi.loop.offloading import run_beside
+from controller_runtime import BOOKKEEPING_SECONDS, StatusChange
+from kubeapi.loop import run_beside
 from kubeclient import WorldError
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import set_condition

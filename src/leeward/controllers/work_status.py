@@ -20,9 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from controller_runtime.identity import key_of, reference_of
-from controller_runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
-from controller_runtime.staying import StayingObjects
+from controller_runtime import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange, StayingObjects, key_of, reference_of
 from kubeapi.meta import Manifest, is_same_state
 from kubeapi.resource import Resource
 from kubeclient import NotFound, NotServed

@@ -18,7 +18,7 @@ from aiohttp import web
 
 from kubeapi.codec import decode_any, encode, render_yaml
 from kubeapi.errors import error_of
-from kubeapi.loop.offloading import run_beside
+from kubeapi.loop import run_beside
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.resource import Resource
 from kubeapi.selectors import parse_selector

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Supervisor
 from kubeclient import Client, Forbidden, Unauthorized, Unreachable, WorldError
 from kubeclient.connection import Connection
 from leeward.dashboard.following import FleetFollower

@@ -14,13 +14,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from controller_runtime.informer import Informer
-from controller_runtime.informers import Informers
+from controller_runtime import Informer, Informers
 from kubeapi.core import LEASES, Lease
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.offloading import run_beside
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Randomness, Supervisor, run_beside
 from kubeapi.resource import Resource
 from kubeclient import Client, Forbidden, NotFound, NotServed, Page, Unreachable, WorldError
 from leeward.answers.reading import attention_of

@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.offloading import run_beside
+from kubeapi.loop import Clock, run_beside
 from kubeclient import Client
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.reading import read_fleet

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import msgspec
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.core import Lease
 from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
 from leeward.answers.running_outage import brought_up_to_date

@@ -6,10 +6,10 @@ cluster has reported. Karmada: pkg/estimator/server; it goes on answering from i
 
 from collections.abc import Iterable
 
-from controller_runtime.index import Index
+from controller_runtime import Index
 from kubeapi.core import NODES
 from kubeapi.errors import Unreachable
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import OwnerReference, TypedObject
 from leeward.api.work import BindingResource
 from leeward.estimator.messages import RoomRequest, UnschedulableRequest

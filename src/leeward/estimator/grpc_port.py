@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from kubeapi.connections import Connections, TooManyConnections
 from kubeapi.listening import Listener
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ Karmada: a node takes a Pod by kube-scheduler's own rules; same, except that one
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.core import Container, Node, NodeSelectorTerm, Taint, Toleration
 from kubeapi.meta import LabelSelectorRequirement
 from kubeapi.quantity import Quantity

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any, Protocol
 
 from kubeapi import codec
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.sandbox import Sandbox

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kubeapi import codec
 from kubeapi.core import EVENTS, LEASES, Lease
 from kubeapi.field import Node
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.status import Problem
 from kubeserver.admission import AdmissionReview, Rejected

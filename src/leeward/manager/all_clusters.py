@@ -23,7 +23,7 @@ from urllib.parse import unquote_plus
 from msgspec import structs
 
 from kubeapi import codec
-from kubeapi.loop.offloading import run_beside
+from kubeapi.loop import run_beside
 from kubeapi.meta import Manifest
 from kubeapi.text import shown
 from kubeapi.transport import Request, Response

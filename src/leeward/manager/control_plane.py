@@ -6,7 +6,7 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from kubeapi.core import LEASES
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.controllers.agents.agent_access import AgentAccessController
 from leeward.controllers.agents.agent_certificates import AgentCertificateController

@@ -12,9 +12,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from controller_runtime.retrying import Trouble
+from controller_runtime import Trouble
 from kubeapi.core import LEASES, Lease
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeclient import NotFound, WorldError
 from leeward.api.names import SCHEDULER_LEASE, SYSTEM_NAMESPACE, is_our_leader
 from leeward.runtime.controller_context import ControlPlane

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from controller_runtime.index import Index
+from controller_runtime import Index
 from kubeapi.core import SECRETS, Secret
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeclient import Client, NotFound, NotServed, Transport, WorldError
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE

@@ -18,9 +18,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from controller_runtime.retrying import Trouble
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import Trouble
+from kubeapi.loop import Clock, Supervisor
 from kubeclient import WorldError
 from leeward.core.cluster_health.watched_time import was_away
 from leeward.manager.control_plane import ControllerManager

@@ -6,7 +6,7 @@ Of a kind without replicas, as the custom resource from which an operator makes 
 
 from typing import TypeVar
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.resource import Resource
 from kubeclient import Client, NotFound, NotServed

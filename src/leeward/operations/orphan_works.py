@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.resource import Resource
 from kubeclient import Client, Conflict, NotFound, NotServed
 from leeward.api.names import (

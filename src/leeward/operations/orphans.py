@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import cast
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.core import NAMESPACES
 from kubeapi.errors import NoCredential
 from kubeapi.meta import Manifest, annotations_of, labels_of

@@ -15,7 +15,7 @@ import msgspec
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.core import LEASES, Lease
 from kubeapi.errors import error_of
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeclient import Client, NotFound, Unreachable, WorldError
 from leeward.api.cluster import Cluster
 from leeward.api.names import SYSTEM_NAMESPACE

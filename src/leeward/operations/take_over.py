@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from kubeapi.core import NAMESPACES, Namespace
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeclient import Client, WorldError
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition

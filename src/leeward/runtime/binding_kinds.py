@@ -4,7 +4,7 @@ or a Work is."""
 from dataclasses import dataclass
 from typing import Any
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.core import ObjectReference
 from kubeapi.resource import Resource
 from leeward.api.names import (

@@ -7,7 +7,7 @@ it does not cost a look at all of them each time.
 from collections.abc import Callable
 from datetime import timedelta
 
-from controller_runtime.informers import Informers
+from controller_runtime import Informers
 from kubeapi.core import CONFIG_MAPS, ConfigMap
 from leeward.api.cluster import Cluster
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE

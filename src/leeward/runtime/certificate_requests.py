@@ -1,8 +1,13 @@
 """CertificateSigningRequests, as those read them who decide about agents."""
 
 from kubeapi.certificate_requests import subject_of_request
-from kubeapi.meta import ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.resource import Resource
 from leeward.core.registration import SIGNER, CertificateRequest
+
+REQUESTS: Resource[Manifest] = Resource.of_manifests(
+    "certificates.k8s.io/v1", "certificatesigningrequests", "CertificateSigningRequest", False
+)
 
 
 def undecided_request(manifest: ReadOnlyManifest) -> CertificateRequest | None:

@@ -12,9 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from controller_runtime.resting import Rest
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import Rest
+from kubeapi.loop import Clock, Supervisor
 from kubeapi.text import shown
 from leeward.api.work import BindingResource
 from leeward.core.scheduling.estimates import Answers, Question, lowest

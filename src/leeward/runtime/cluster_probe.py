@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kubeapi.core import NAMESPACES
 from kubeapi.errors import LocalFailure, NoCredential, TooLarge, Undecodable, Untrusted
-from kubeapi.loop.lag import EventLoopLag
+from kubeapi.loop import EventLoopLag
 from kubeapi.transport import Response
 from kubeclient import Client, Unreachable
 from kubeclient.bounds import MiB

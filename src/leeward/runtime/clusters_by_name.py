@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from controller_runtime.informer import Informer
+from controller_runtime import Informer
 from leeward.api.cluster import Cluster
 
 

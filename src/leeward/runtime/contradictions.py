@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Mapping
 from datetime import datetime, timedelta
 from typing import Generic, NamedTuple, TypeVar
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import Binding

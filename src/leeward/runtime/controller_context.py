@@ -6,20 +6,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from controller_runtime.cache_budget import CacheBudget
-from controller_runtime.controller import Controller
-from controller_runtime.events import NORMAL, WARNING, EventRecorder, Note, Rank
-from controller_runtime.identity import reference_of
-from controller_runtime.informer_limits import InformerLimits
-from controller_runtime.informers import Informers
+from controller_runtime import (
+    NORMAL,
+    WARNING,
+    CacheBudget,
+    Controller,
+    EventRecorder,
+    InformerLimits,
+    Informers,
+    Note,
+    Rank,
+    StatusWriters,
+    reference_of,
+)
 from controller_runtime.packing import MAX_UNPACKED
-from controller_runtime.statuses import StatusWriters
 from kubeapi.core import ObjectReference
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.lag import EventLoopLag
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
-from kubeapi.loop.turns import Turns
+from kubeapi.loop import Clock, EventLoopLag, Randomness, Supervisor, Turns
 from kubeapi.resource import Resource
 from kubeclient import Client
 from kubeclient.patience import IMPATIENT

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.runtime.templates import TemplateKey
 
 Kind = tuple[str, str, str]

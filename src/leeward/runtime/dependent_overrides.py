@@ -9,7 +9,7 @@ again.
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
 from leeward.runtime.controller_context import ControlPlane

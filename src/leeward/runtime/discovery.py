@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kubeapi.loop.offloading import read_beside
+from kubeapi.loop import read_beside
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource, is_api_version
 from kubeapi.retry_after import error_of_answer

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from controller_runtime.resting import Rest
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import Rest
+from kubeapi.loop import Clock, Supervisor
 from leeward.core.scheduling.estimates import Answers, Question, lowest
 from leeward.runtime.cluster_estimators import ClusterEstimator, ClusterEstimators
 from leeward.runtime.controller_context import ControlPlane

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isinf
 
-from controller_runtime.identity import version_of
-from controller_runtime.informers import Informers
+from controller_runtime import Informers, version_of
 from kubeapi.core import LEASES, Lease
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.lag import EventLoopLag
+from kubeapi.loop import Clock, EventLoopLag
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.core.cluster_health.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
 

@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Protocol
 
-from controller_runtime.informer import Informer
-from controller_runtime.informers import Informers
+from controller_runtime import Informer, Informers
 from kubeapi.codec import DecodeError, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.errors import WorldError
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.unstructured import mapping_at
 from leeward.api.interpreter_config import (

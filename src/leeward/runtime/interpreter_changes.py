@@ -6,9 +6,7 @@ Who subscribes for an operation looks again at the objects of the kinds that it 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.informer import Informer
-from controller_runtime.informers import Informers
+from controller_runtime import Informer, Informers, Key, key_of
 from leeward.api.resource import RESOURCE_INTERPRETER_CUSTOMIZATIONS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.core.interpreter.changes import Rules, changed_by_customization, changed_by_webhooks, concerns
 from leeward.core.interpreter.scripts import Operation

@@ -5,8 +5,7 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Supervisor
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.transport import Request, Response, Transport
 from kubeclient.bounds import MAX_OBJECT_BYTES, Bounds

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import Key, key_of, uid_of, version_of
+from controller_runtime import Key, keep_latest, key_of, uid_of, version_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 

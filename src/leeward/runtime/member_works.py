@@ -7,8 +7,7 @@ or deletes what was applied from them, and when their kinds are interpreted othe
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
-from controller_runtime.identity import Key
-from controller_runtime.statuses import StatusChange
+from controller_runtime import Key, StatusChange
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.names import WORK_ID_LABEL, execution_space

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from controller_runtime.controller_metrics import ControllerMetrics
+from controller_runtime import ControllerMetrics
 from kubeapi.connections import Connections, connections_of_process
 from leeward.api.outage import MoveState, OutageStatus
 from leeward.runtime.propagation_metrics import PropagationMetrics

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from kubeapi.selectors import matches
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.informer import Informer
+from controller_runtime import Informer, Key, key_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy

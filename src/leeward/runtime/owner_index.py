@@ -5,8 +5,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.informer import Informer
+from controller_runtime import Informer, Key, key_of
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from kubeclient import Unreachable, WorldError

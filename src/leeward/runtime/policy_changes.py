@@ -6,7 +6,7 @@ Shared by the matching of propagation policies with templates, and of override p
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.core.propagation.selecting import Selected, SelectedIn
 
 MOST_EARLIER = 4

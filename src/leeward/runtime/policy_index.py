@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from kubeapi.selectors import Selector, matches
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL

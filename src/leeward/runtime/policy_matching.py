@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from controller_runtime.identity import key_of
+from controller_runtime import key_of
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy

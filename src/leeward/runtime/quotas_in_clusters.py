@@ -3,7 +3,7 @@
 A quota that somebody has made in a cluster by hand is not seen. Gate ResourceQuotaEstimate.
 """
 
-from controller_runtime.informer import Informer
+from controller_runtime import Informer
 from leeward.api.names import EXECUTION_SPACE_PREFIX, cluster_of_execution_space
 from leeward.api.work import Work
 from leeward.core.quota.quota_room import QuotasByCluster, ReportedQuota, quota_namespace, reported_quota

@@ -20,11 +20,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from controller_runtime.leader import LeaderElector, Leadership
-from controller_runtime.retrying import Trouble
+from controller_runtime import LeaderElector, Leadership, Trouble
 from kubeapi.core import LEASES, Lease, LeaseSpec
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Supervisor
 from kubeclient import Client, NotFound, WorldError
 from leeward.runtime.shard_spread import ShardSpread
 from leeward.runtime.sharding import LeaderSettings, Sharding

@@ -17,8 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from controller_runtime.leader import LeaderElector
-from controller_runtime.retrying import Trouble
+from controller_runtime import LeaderElector, Trouble
 from kubeapi.core import LEASES, Lease
 from kubeclient import Client, WorldError
 from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, host_of_leader

@@ -7,7 +7,7 @@ once somebody else holds the Lease: a leader that does all itself, or another pr
 from dataclasses import dataclass
 from typing import ClassVar
 
-from controller_runtime.leader import ElectionSettings
+from controller_runtime import ElectionSettings
 from kubeapi.core import LEASES, Lease
 from kubeapi.meta import Manifest
 from kubeclient import Client, NotFound, NotServed

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from controller_runtime.identity import Key, key_of, version_of
-from controller_runtime.informer import Informer
+from controller_runtime import Informer, Key, key_of, version_of
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
 from kubeapi.selectors import matches, selector_of

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from kubeapi.codec import decode_manifest, encode
 from kubeapi.errors import WorldError
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.transport import Response
 from leeward.api.interpreter_config import ResourceInterpreterWebhook

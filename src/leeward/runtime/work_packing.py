@@ -1,9 +1,9 @@
 """Packing of Works in the caches of informers: the manifests, for the rest of a Work is looked at again and again."""
 
-from controller_runtime.informer_limits import InformerLimits
+from controller_runtime import InformerLimits
 from controller_runtime.packing import MAX_UNPACKED, Packing, RecentObjects
 from kubeapi import codec
-from kubeapi.loop.turns import Turns
+from kubeapi.loop import Turns
 from leeward.api.work import Work, WorkloadTemplate
 
 

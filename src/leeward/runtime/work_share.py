@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 
 REMEMBERED = 100_000
 

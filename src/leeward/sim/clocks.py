@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 
 
 class SkewedClock:

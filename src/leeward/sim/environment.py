@@ -9,10 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, ClassVar
 
 from kubeapi.codec import decode_manifest, encode
-from kubeapi.loop.clock import Clock, VirtualClock
-from kubeapi.loop.lives import Life
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Life, Randomness, Supervisor, VirtualClock
 from kubeapi.meta import Manifest
 from kubeclient import Client, Response, Unreachable
 from leeward.api.interpreter_config import ResourceInterpreterWebhook

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from kubeapi.core import NAMESPACES
-from kubeapi.loop.lives import Life
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Life, Supervisor
 from kubeapi.status import Status
 from kubeclient import Client, NotFound, Request, Response
 from kubeclient.updating import UpdatingTransport

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
 
-from kubeapi.loop.lives import Life
+from kubeapi.loop import Life
 from kubeclient import Request, Response, Unreachable
 from kubeserver.handler import Handler, StreamResponse, User
 from kubeserver.inprocess import InProcessTransport

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from kubeapi.codec import parse_yaml
-from kubeapi.loop.virtual import VirtualLoop
+from kubeapi.loop import VirtualLoop
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, text_in

@@ -13,11 +13,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from controller_runtime.informers import Informers
+from controller_runtime import Informers
 from kubeapi.core import Secret
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.lives import Life
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Life, Supervisor
 from kubeapi.meta import ObjectMeta
 from kubeclient import Client, Transport
 from kubeclient.ordering import OrderedTransport

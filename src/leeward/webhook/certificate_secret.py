@@ -7,7 +7,7 @@ import base64
 from collections.abc import Mapping, Sequence
 
 from kubeapi.core import SECRETS
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import Manifest
 from kubeclient import AlreadyExists, Client, Conflict, NotFound, NotServed
 from leeward.api.names import SYSTEM_NAMESPACE

@@ -20,8 +20,7 @@ from aiohttp import web
 
 from kubeapi import codec
 from kubeapi.listening import listening
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeapi.meta import Manifest
 from kubeapi.tls import load_pair, server_context
 from kubeclient import Client, NotFound, WorldError

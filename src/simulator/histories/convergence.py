@@ -3,7 +3,7 @@ over (L3)."""
 
 from collections.abc import Collection, Iterator, Mapping
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.meta import find_condition

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.codec import decode, decode_manifest
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of

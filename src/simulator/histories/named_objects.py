@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
 from leeward.api.work import ResourceBinding, Work

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import Context, copy_context
 
-from controller_runtime.identity import Key
-from kubeapi.loop.supervisor import Supervisor
+from controller_runtime import Key
+from kubeapi.loop import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import AlreadyExists, Client, WorldError

@@ -6,7 +6,7 @@ What a user does who reads `leeward orphans` when everything works again.
 
 import asyncio
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import annotations_of
 from kubeclient import Client
 from kubeserver.inprocess import ADMIN

@@ -14,8 +14,7 @@ from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubeapi.loop.supervisor import Supervisor
-from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
+from kubeapi.loop import DeadlockError, EndlessError, Supervisor, run_virtual
 from kubeclient import Request
 from kubeserver.handler import User
 from leeward.sim.journal import Write

@@ -7,7 +7,7 @@ Each is a small predicate on a write, on a step as it begins, or on a mishap; th
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.diff import is_equal
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition

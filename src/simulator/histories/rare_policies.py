@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.meta import find_condition
 from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import ResourceBinding

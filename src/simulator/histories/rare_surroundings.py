@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import key_of
+from controller_runtime import key_of
 from kubeapi.core import Taint
 from kubeapi.meta import Manifest, labels_of
 from leeward.api.cluster import Cluster

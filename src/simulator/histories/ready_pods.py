@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.sim.journal import Write
 
 PODS = "//pods/"

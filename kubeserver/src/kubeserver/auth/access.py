@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeapi.meta import Manifest
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.auth.authorization import Gate, Rbac, RulesOfUser, no_rules

@@ -14,7 +14,7 @@ from contextlib import aclosing
 import msgspec
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from kubeserver.apiextensions.definitions import PREFIX as DEFINITIONS
 from kubeserver.controllers.bootstrap import SERVER

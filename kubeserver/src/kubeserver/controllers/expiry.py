@@ -13,7 +13,7 @@ from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeserver.controllers.changes import changes
 from kubeserver.errors import Refused
 from kubeserver.store import Raced, Record, Store, StoreFailed

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from datetime import datetime
 
 from kubeapi import codec
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.auth.tokens.accounts import AUDIENCES, ISSUER, ServiceAccountTokens, uid_of
 from kubeserver.auth.tokens.jwt import Claims, Kubernetes, Reference

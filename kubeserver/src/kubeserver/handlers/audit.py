@@ -14,8 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeapi.meta import format_micro_time
 from kubeapi.transport import Request, Response
 from kubeserver.auth.authorization import Attributes, attributes_of

@@ -5,8 +5,7 @@ For tests of clients, storage that begins stands before the server.
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeserver.handler import Handler
 from kubeserver.handlers.audit import Audit, Sink
 from kubeserver.handlers.fairness import Fairness

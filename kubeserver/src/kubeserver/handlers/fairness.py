@@ -15,7 +15,7 @@ Kubernetes: API priority and fairness; the idea, with one level and a queue for 
 import math
 from dataclasses import dataclass
 
-from kubeapi.loop.clock import Clock, SystemClock
+from kubeapi.loop import Clock, SystemClock
 from kubeapi.loop.seats import Crowded, Seats
 from kubeapi.status import Status, StatusDetails
 from kubeapi.transport import Request, Response

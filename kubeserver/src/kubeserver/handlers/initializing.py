@@ -6,7 +6,7 @@ and watches are put off; a client that copes with this one copes with that one.
 """
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.transport import Request, Response
 from kubeserver.apiextensions.definitions import PREFIX
 from kubeserver.handler import Handler, StreamResponse, User

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.transport import Request, Response
 from kubeserver.auth.authorization import attributes_of
 from kubeserver.handler import Handler, StreamResponse, User

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.transport import Response
 from kubeserver import errors
 from kubeserver.handler import StreamResponse

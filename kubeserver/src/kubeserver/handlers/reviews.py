@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import Manifest, format_time
 from kubeapi.transport import Response
 from kubeserver import errors

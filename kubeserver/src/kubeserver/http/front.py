@@ -19,7 +19,7 @@ from msgspec import structs
 from kubeapi.connections import Connections, TooManyConnections
 from kubeapi.errors import WorldError
 from kubeapi.listening import Listener
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeapi.status import Status
 from kubeapi.transport import Request, Response, TextMessage
 from kubeserver.auth.authentication import Authenticator, BadCredential

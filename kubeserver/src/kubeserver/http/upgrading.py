@@ -11,7 +11,7 @@ from typing import Any, cast
 from aiohttp import web
 
 from kubeapi.errors import WorldError
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Supervisor
 from kubeserver.handler import StreamResponse, WayBack
 
 MAX_KEPT_BYTES = 256 * 1024

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import Manifest
 from kubeserver import errors
 from kubeserver.kinds.kind import Kind

@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from kubeapi import codec
 from kubeapi.diff import is_equal
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeapi.meta import Manifest, format_time
 from kubeapi.status import Problem
 from kubeserver import errors

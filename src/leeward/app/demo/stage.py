@@ -10,11 +10,9 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, Protocol, TypeVar
 
-from controller_runtime.informer import Informer
+from controller_runtime import Informer
 from kubeapi.codec import parse_yaml
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Randomness, Supervisor, SystemClock
 from kubeapi.meta import Manifest, TypedObject
 from kubeapi.resource import Resource
 from kubeclient import Client

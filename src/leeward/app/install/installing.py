@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
-from controller_runtime.deleting import delete_seen
+from controller_runtime import delete_seen
 from kubeapi.core import NAMESPACES, SECRETS
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
@@ -27,7 +27,7 @@ from leeward.app.install.manifests import (
     namespaces,
     rights,
 )
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.webhook import configurations as webhook
 
 WAIT_SECONDS, POLL_SECONDS = 60.0, 0.2

@@ -9,3 +9,8 @@ over HTTPS, as any client does.
 
 Start reading at `layout`, then `fleet`, then `starting`.
 """
+
+from leeward.app.local.errors import FleetError
+from leeward.app.local.layout import CONTROL_PLANE, DASHBOARD, Layout
+
+__all__ = ["CONTROL_PLANE", "DASHBOARD", "FleetError", "Layout"]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from kubeapi.files import PRIVATE, sync_directory, write_file
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from kubeapi.named_files import STANDARD, is_regular
 from kubeserver.store import MediumFailed
 from kubeserver.store import backup as copies

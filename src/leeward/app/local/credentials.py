@@ -15,8 +15,7 @@ from typing import Any
 
 from kubeapi.codec import render_yaml
 from kubeapi.files import write_file
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness, SystemClock
 from kubeserver.certificates import Authority, Pair, Unusable
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS

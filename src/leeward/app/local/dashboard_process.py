@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from kubeapi.files import write_file
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from leeward.app.local import processes
 from leeward.app.local.components import command_of
 from leeward.app.local.control_plane import administrators_connection

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from leeward.api.resource import CLUSTERS
 from leeward.app.local import processes
 from leeward.app.local.api import AdminClient

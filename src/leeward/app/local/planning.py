@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import DEFAULT_MEMBERS, LocalFleet, Member, MemberRequest, TimingName, find_fleet

@@ -7,7 +7,7 @@ end be connected to itself.
 import socket
 from collections.abc import Collection
 
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from leeward.app.local.errors import FleetError
 
 FIRST_PORT, LAST_PORT = 20_000, 31_999

@@ -16,9 +16,7 @@ from pathlib import Path
 import msgspec
 
 from kubeapi.files import PRIVATE, write_file
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Randomness, Supervisor, SystemClock
 from kubeclient import Client
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness, SystemClock
 from leeward import __version__
 from leeward.api.resource import CLUSTERS
 from leeward.app.config import SIGNING_KEY_FILE

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from kubeapi.loop.clock import Deadline
+from kubeapi.loop import Deadline
 
 POLL_SECONDS = 0.03
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from controller_runtime.deleting import delete_seen
-from kubeapi.loop.clock import Clock
+from controller_runtime import delete_seen
+from kubeapi.loop import Clock
 from kubeclient import Client, NotFound
 from leeward.app.install.installing import install_kinds, install_rights
 from leeward.app.install.manifests import rights
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.migration.cluster_storage import current, serve_from_definition, write_all
 from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory

@@ -8,7 +8,7 @@ were.
 from datetime import datetime
 
 from kubeclient import Client
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.migration.record import read_record
 from leeward.app.migration.survey import clusters_service, karmada_webhooks, served_clusters
 from leeward.operations.findings import needs_somebody

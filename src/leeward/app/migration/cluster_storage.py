@@ -9,12 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from controller_runtime.deleting import delete_seen
-from controller_runtime.seen_patches import patch_seen
+from controller_runtime import delete_seen, patch_seen
 from kubeapi.meta import Manifest
 from kubeclient import AlreadyExists, Client, Conflict, WorldError
 from leeward.api.names import FLAPPING_TAINT
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
 from leeward.app.migration.survey import clusters_service, names_service, served_clusters
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from controller_runtime.seen_patches import patch_seen
+from controller_runtime import patch_seen
 from kubeapi.codec import from_wire, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, OwnerReference

@@ -9,10 +9,9 @@ from contextlib import suppress
 
 import msgspec
 
-from controller_runtime.deleting import delete_seen
-from controller_runtime.identity import key_of
+from controller_runtime import delete_seen, key_of
 from kubeapi.core import LEASES
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import AlreadyExists, Client, Conflict, NotFound, NotServed, WorldError
@@ -27,7 +26,7 @@ from leeward.app.install.installing import (
     uninstall_rights,
     uninstall_webhooks,
 )
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.migration.cluster_storage import current, delete_cluster, release_all, serve_from_aggregated, write_all
 from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory

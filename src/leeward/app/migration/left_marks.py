@@ -9,7 +9,7 @@ touches a spec."""
 from collections.abc import Iterable
 from typing import Final
 
-from controller_runtime.seen_patches import patch_seen
+from controller_runtime import patch_seen
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of

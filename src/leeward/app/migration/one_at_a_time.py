@@ -10,17 +10,14 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from controller_runtime.deleting import delete_seen
-from controller_runtime.leader import FencedTransport, LeaderElector, NotLeading
+from controller_runtime import FencedTransport, LeaderElector, NotLeading, delete_seen
 from kubeapi.core import LEASES, NAMESPACES, Lease
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop import Clock, Randomness, Supervisor
 from kubeapi.transport import Transport
 from kubeclient import AlreadyExists, Client, NotFound, WorldError
 from kubeclient.patience import IMPATIENT
 from leeward.api.names import KUBE_SYSTEM_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.runtime.sharding import LeaderSettings
 
 Switch = Callable[[Client], Awaitable[None]]

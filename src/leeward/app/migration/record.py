@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from controller_runtime.deleting import delete_seen
+from controller_runtime import delete_seen
 from kubeapi import codec
 from kubeapi.meta import Manifest, OwnerReference
 from kubeapi.resource import Resource
 from kubeclient import Client, NotFound
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.app.local.errors import FleetError
+from leeward.app.local import FleetError
 from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS
 
 T = TypeVar("T")

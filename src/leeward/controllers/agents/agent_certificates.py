@@ -37,14 +37,11 @@ from leeward.core.registration import (
     secrets_of_agent,
     use_of,
 )
-from leeward.runtime.certificate_requests import undecided_request
+from leeward.runtime.certificate_requests import REQUESTS, undecided_request
 from leeward.runtime.controller_context import ControlPlane
 
 T = TypeVar("T")
 
-REQUESTS: Resource[Manifest] = Resource.of_manifests(
-    "certificates.k8s.io/v1", "certificatesigningrequests", "CertificateSigningRequest", False
-)
 COMPONENT = "agent-certificate-controller"
 LOOK_AGAIN = timedelta(minutes=1)
 """Pause before another look at a request whose token is unknown."""

@@ -5,7 +5,7 @@ Karmada: pkg/karmadactl/register; the same rights, cut down to what an agent use
 
 from collections.abc import Iterator
 
-from controller_runtime.deleting import delete_seen
+from controller_runtime import delete_seen
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, NotServed

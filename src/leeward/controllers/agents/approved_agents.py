@@ -13,9 +13,9 @@ from kubeapi.untrusted import mapping_in
 from leeward.api.cluster import Cluster
 from leeward.api.names import AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
-from leeward.controllers.agents.agent_certificates import REQUESTS
 from leeward.controllers.agents.agent_roles import end_approved_agent
 from leeward.core.registration import SIGNER, namesakes_of_secrets, secrets_of_agent
+from leeward.runtime.certificate_requests import REQUESTS
 from leeward.runtime.controller_context import ControlPlane
 
 

@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index, IndexOfMany
-from controller_runtime.staying import StayingObjects
+from controller_runtime import Index, IndexOfMany, Key, StayingObjects, key_of
 from kubeapi.meta import Manifest, is_same_state
 from kubeclient import NotFound, NotServed, WorldError
 from leeward.api import names

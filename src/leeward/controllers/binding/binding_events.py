@@ -6,8 +6,7 @@ its health. (Karmada tells every sync and every update of a status.) A failure i
 
 from collections.abc import Mapping, Sequence
 
-from controller_runtime.events import NORMAL, WARNING
-from controller_runtime.identity import key_of, reference_of
+from controller_runtime import NORMAL, WARNING, key_of, reference_of
 from kubeapi.meta import Manifest
 from kubeclient import Conflict, WorldError
 from leeward.api.meta import find_condition

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from controller_runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, StatusChange
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource

@@ -8,8 +8,7 @@ it is looked at with the template's next change.
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.informer import Informer
+from controller_runtime import Informer, Key, key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem

@@ -8,7 +8,7 @@ rate. A turn is an instant in the queue of the binding controller, and no task o
 from datetime import datetime, timedelta
 from typing import Final
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 
 SETTLES: Final = timedelta(seconds=60)
 """Time after the first look in which a process learns who is still there: a Lease that Karmada left has run out."""

@@ -13,9 +13,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index
+from controller_runtime import Index, Key, keep_latest, key_of
 from kubeapi.codec import to_wire
 from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, labels_of
 from leeward.api.names import RETAIN_REPLICAS_LABEL

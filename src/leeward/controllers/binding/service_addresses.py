@@ -9,9 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index
-from controller_runtime.informer import Informer
+from controller_runtime import Index, Informer, Key, key_of
 from kubeapi.meta import Manifest
 from kubeclient import WorldError
 from leeward.api.cluster import Cluster

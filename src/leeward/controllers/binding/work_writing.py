@@ -16,9 +16,7 @@ from typing import Any
 
 import msgspec
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import Key, key_of, version_of
-from controller_runtime.statuses import NEWS_SECONDS, StatusChange
+from controller_runtime import NEWS_SECONDS, Key, StatusChange, keep_latest, key_of, version_of
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest

@@ -3,7 +3,7 @@
 Reads what Works say; judges no copy (`core.copies.evidence`).
 """
 
-from controller_runtime.index import Index
+from controller_runtime import Index
 from leeward.api.cluster import Cluster
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import WORKS

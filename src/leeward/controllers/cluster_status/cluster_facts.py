@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from controller_runtime.reflector import Reflector
+from controller_runtime import Reflector
 from kubeapi import codec
 from kubeapi.errors import TooLarge
 from kubeapi.meta import format_time

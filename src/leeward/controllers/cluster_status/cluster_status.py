@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from controller_runtime.retrying import Trouble
+from controller_runtime import Trouble
 from kubeapi.diff import status_patch
 from kubeapi.errors import LocalFailure, NameNotFound
 from kubeapi.quantity import Quantity, parse_quantity

@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterator
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index
+from controller_runtime import Index, Key, key_of
 from kubeapi.codec import to_wire
 from kubeclient import AlreadyExists, Conflict, NotFound, NotServed, WorldError
 from leeward.api.names import BINDING_ID_LABEL, binding_name, cluster_of_execution_space, depended_by_label

@@ -12,8 +12,7 @@ Karmada: pkg/dependenciesdistributor; same names and events, told when something
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from controller_runtime.events import WARNING
-from controller_runtime.identity import Key, key_of
+from controller_runtime import WARNING, Key, key_of
 from kubeapi.meta import Manifest
 from kubeclient import WorldError
 from leeward.api.interpreter_config import DependentObjectReference

@@ -6,8 +6,7 @@ A success is told when the clusters of a dependant have changed, a disagreement 
 
 from collections.abc import Collection
 
-from controller_runtime.events import NORMAL, WARNING, Rank
-from controller_runtime.identity import reference_of
+from controller_runtime import NORMAL, WARNING, Rank, reference_of
 from kubeclient import Conflict, WorldError
 from leeward.api.names import binding_name
 from leeward.api.resource import RESOURCE_BINDINGS

@@ -6,8 +6,7 @@ It looks at what a propagated HorizontalPodAutoscaler names. Where the mark of s
 
 from datetime import datetime, timedelta
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, keep_latest, key_of
 from kubeapi.meta import Manifest, parse_time
 from kubeapi.resource import Resource
 from leeward.api.names import binding_name

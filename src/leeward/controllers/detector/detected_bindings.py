@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from controller_runtime.identity import Key, key_of, version_of
-from controller_runtime.informer import Informer
+from controller_runtime import Informer, Key, key_of, version_of
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal, merged
 from kubeapi.meta import Manifest

@@ -6,7 +6,7 @@ here is looked at: who is forgotten is looked at once more.
 
 from operator import eq
 
-from controller_runtime.staying import StayingObjects
+from controller_runtime import StayingObjects
 from kubeapi.meta import Manifest
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.digest import template_digest

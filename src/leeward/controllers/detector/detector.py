@@ -18,8 +18,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from controller_runtime.identity import Key, key_of, reference_of
-from controller_runtime.informer import Informer
+from controller_runtime import Informer, Key, key_of, reference_of
 from kubeapi.codec import to_wire
 from kubeapi.diff import merged
 from kubeapi.meta import Manifest

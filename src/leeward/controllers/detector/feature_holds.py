@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from controller_runtime.statuses import NEWS_SECONDS, StatusChange
+from controller_runtime import NEWS_SECONDS, StatusChange
 from kubeapi.resource import Resource
 from kubeclient import WorldError
 from leeward.api.meta import find_condition, put_condition

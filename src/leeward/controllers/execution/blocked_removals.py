@@ -3,7 +3,7 @@ member does not take the deletion."""
 
 from collections.abc import Callable
 
-from controller_runtime.identity import key_of
+from controller_runtime import key_of
 from kubeapi.meta import Manifest
 from leeward.api.meta import Condition
 from leeward.api.work import Work

@@ -18,9 +18,7 @@ from functools import partial
 
 import msgspec
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import key_of, reference_of
-from controller_runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
+from controller_runtime import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange, keep_latest, key_of, reference_of
 from kubeapi.diff import is_equal
 from kubeapi.text import shortened
 from kubeclient import ApiError, Conflict, WorldError

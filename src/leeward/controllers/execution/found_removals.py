@@ -11,7 +11,7 @@ was renewed since: an agent may follow a control plane for long before they do (
 import asyncio
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import version_of
+from controller_runtime import version_of
 from kubeapi.core import LEASES
 from kubeclient import Forbidden, NotFound, NotServed
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, cluster_of_execution_space

@@ -12,8 +12,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import Key, key_of, version_of
+from controller_runtime import Key, keep_latest, key_of, version_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource

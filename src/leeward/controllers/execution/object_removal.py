@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import key_of
+from controller_runtime import keep_latest, key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.unstructured import value_at

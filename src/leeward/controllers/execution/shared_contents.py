@@ -12,7 +12,7 @@ where that is empty. Other orders about what lives there are carried out before.
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
-from controller_runtime.identity import key_of
+from controller_runtime import key_of
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
 from kubeapi.unstructured import list_at, mappings_at, text_at

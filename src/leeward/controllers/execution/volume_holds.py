@@ -7,7 +7,7 @@ The member itself is asked who it is before such an object is made: it may have 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.core import NAMESPACES
 from kubeapi.meta import ReadOnlyManifest
 from kubeclient import Forbidden, NotFound

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.meta import Manifest
 from kubeclient import WorldError
 from leeward.api.interpreter_config import DependentObjectReference

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, keep_latest, key_of
 from kubeapi.meta import Manifest
 from kubeclient import Client, NotFound, NotServed, WorldError
 from leeward.api.failback import OptionFault

@@ -17,9 +17,7 @@ from typing import Any
 
 import msgspec
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index
-from controller_runtime.statuses import NEWS_SECONDS, StatusChange
+from controller_runtime import NEWS_SECONDS, Index, Key, StatusChange, key_of
 from kubeapi.quantity import Quantity
 from kubeclient import Conflict, WorldError
 from leeward.api.quota import FederatedResourceQuota, FederatedResourceQuotaStatus

@@ -9,8 +9,7 @@ Karmada: pkg/controllers/federatedresourcequota (`federatedResourceQuotaSync`); 
 Works, and makes Works without a limit for all other clusters.
 """
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index
+from controller_runtime import Index, Key, key_of
 from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import Manifest
 from kubeclient import AlreadyExists, Conflict, NotFound, NotServed, WorldError

@@ -6,8 +6,7 @@ policy. Which of them it needs, nobody can tell of every kind. A Service that se
 
 from typing import Any
 
-from controller_runtime.index import Index
-from controller_runtime.informer import Informer
+from controller_runtime import Index, Informer
 from kubeapi.meta import labels_of
 from kubeapi.unstructured import text_at
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, cluster_of_execution_space

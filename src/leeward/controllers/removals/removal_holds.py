@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from controller_runtime.index import Index
+from controller_runtime import Index
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import REFLECTED_CONDITION, cluster_of_execution_space

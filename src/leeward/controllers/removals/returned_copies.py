@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from controller_runtime.informer import Informer
+from controller_runtime import Informer
 from kubeclient import NotFound, NotServed
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from controller_runtime.identity import Key
-from controller_runtime.informer import Informer
+from controller_runtime import Informer, Key
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from leeward.api.cluster import Cluster

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final
 
-from controller_runtime.bounded import keep_latest
+from controller_runtime import keep_latest
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
 from kubeapi.node_ports import drop_ports

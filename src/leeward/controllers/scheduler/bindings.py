@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from controller_runtime.identity import Key, key_of
-from controller_runtime.index import Index, IndexOfMany
-from controller_runtime.informer import Informer
-from controller_runtime.statuses import Statuses
+from controller_runtime import Index, IndexOfMany, Informer, Key, Statuses, key_of
 from kubeapi.resource import Resource
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS

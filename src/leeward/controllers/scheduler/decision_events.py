@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from controller_runtime import NORMAL, WARNING, Rank, reference_of
 from controller_runtime.burst_detector import BurstDetector, BurstDetectors
-from controller_runtime.events import NORMAL, WARNING, Rank
-from controller_runtime.identity import reference_of
 from kubeapi.core import ObjectReference
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition

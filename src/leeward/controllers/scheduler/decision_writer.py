@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from controller_runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
+from controller_runtime import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 from kubeapi.codec import encode, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest

@@ -9,9 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import version_of
-from controller_runtime.queue import WorkQueue
-from controller_runtime.staying import StayingObjects
+from controller_runtime import StayingObjects, WorkQueue, version_of
 from kubeapi.meta import unversioned
 from leeward.api.cluster import Cluster
 from leeward.api.quota import FederatedResourceQuota

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
 
-from controller_runtime.burst_detector import BurstDetector
-from controller_runtime.events import WARNING, Rank
+from controller_runtime import WARNING, BurstDetector, Rank
 from kubeapi.core import ObjectReference
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS

@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controller_runtime.bounded import keep_latest
-from controller_runtime.events import NORMAL, WARNING, Rank
+from controller_runtime import NORMAL, WARNING, Rank, keep_latest
 from kubeapi.core import ObjectReference
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS

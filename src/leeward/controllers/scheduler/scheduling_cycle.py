@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from controller_runtime.batcher import Batcher
-from controller_runtime.identity import Key
-from controller_runtime.presence import is_there
+from controller_runtime import Batcher, Key, is_there
 from controller_runtime.statuses import BURST_SIZE
 from kubeapi.core import NAMESPACES
 from kubeclient import WorldError

@@ -17,7 +17,7 @@ Karmada: pkg/controllers/unifiedauth; there a deleted Work comes back with the n
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import key_of, reference_of
+from controller_runtime import key_of, reference_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.resource import Resource

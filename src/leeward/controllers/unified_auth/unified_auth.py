@@ -14,7 +14,7 @@ Karmada: pkg/controllers/unifiedauth (`unifiedAuth`); there by a Work, in every 
 
 from datetime import datetime, timedelta
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, labels_of
 from kubeclient import NotFound, NotServed

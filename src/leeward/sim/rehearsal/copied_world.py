@@ -16,7 +16,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Self
 
-from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop import VirtualClock
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.quantity import parse_quantity
 from kubeapi.resource import Resource

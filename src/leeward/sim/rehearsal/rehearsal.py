@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
+from kubeapi.loop import DeadlockError, EndlessError, run_virtual
 from kubeclient import WorldError
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.timeline import OutageStory

@@ -4,7 +4,7 @@ or says of it that it was scheduled.
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.meta import find_condition
 from leeward.api.work import Binding
 from simulator.histories.checkers.scene import Scene, Violation, replicas_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import cast
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.quantity import Quantity, parse_quantity

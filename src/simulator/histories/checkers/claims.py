@@ -8,7 +8,7 @@ has to be in the end says `unclaimed`: who has claimed what, and that bindings a
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.codec import encode, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of

@@ -9,7 +9,7 @@ false`, another placement, a Cluster that is deleted, and replicas that nobody w
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, BRAKE_NAME
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from simulator.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of

@@ -6,7 +6,7 @@ and what their Works say, and not by what bindings say of each other.
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.names import cluster_of_execution_space, execution_space, work_name
 from leeward.api.work import Binding, ResourceBinding, Work
 from simulator.histories.checkers.lateness import CONTROLLERS

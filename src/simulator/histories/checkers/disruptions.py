@@ -7,7 +7,7 @@ eviction was ended by hand, the copy is purged `Directly`, its cluster leaves th
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import Binding, Work
 from simulator.histories.checkers.scene import Scene, Violation, tasks_of

@@ -7,7 +7,7 @@ or what has held it back.
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import ResourceBinding

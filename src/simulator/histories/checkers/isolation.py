@@ -6,7 +6,7 @@ in this sense for a whole history; where the control plane itself is disturbed, 
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.cluster import Cluster
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import Work

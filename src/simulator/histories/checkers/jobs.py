@@ -8,7 +8,7 @@ restored, and knows less.
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import TEMPLATE_UID_ANNOTATION, WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.work import Binding, Work

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime import Key, key_of
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from leeward.api.names import (

@@ -5,7 +5,7 @@ Needed are the targets, the clusters of the bindings that depend on it, and thos
 `Directly`.
 """
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutagePhase, OutageStatus, StepKind

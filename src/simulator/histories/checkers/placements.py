@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.codec import to_wire
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT, cluster_of_execution_space

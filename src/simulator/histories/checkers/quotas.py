@@ -9,7 +9,7 @@ of the quota, and a ResourceQuota in each cluster that is assigned something, an
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
 from leeward.api.meta import find_condition

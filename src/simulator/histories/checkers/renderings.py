@@ -7,7 +7,7 @@ Policies of histories leave marks (`histories/overriding.py`), so that this is j
 from collections.abc import Iterator
 from datetime import datetime
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space

@@ -7,7 +7,7 @@ others have to be chosen by spread constraints, or replicas are so large that ro
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.policy import ClusterAffinity

@@ -9,7 +9,7 @@ since the backup stays, whatever the Work of its name asks for: an order is abou
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from leeward.api.names import (
     TEMPLATE_UID_ANNOTATION,

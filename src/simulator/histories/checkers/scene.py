@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.manager.timing import Timing

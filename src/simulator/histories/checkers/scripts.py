@@ -4,7 +4,7 @@ eviction, and gives no number of replicas.
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import ResourceBinding, Work
 from simulator.histories.checkers.lateness import CONTROLLERS

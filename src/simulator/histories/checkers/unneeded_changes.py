@@ -8,7 +8,7 @@ for a custom resource as long as its user wants that.
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,

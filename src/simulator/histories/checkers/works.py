@@ -6,7 +6,7 @@ The bound is that of the binding controller without a fault, and starts anew beh
 
 from collections.abc import Iterator
 
-from controller_runtime.identity import Key
+from controller_runtime import Key
 from kubeapi.meta import Manifest
 from leeward.api.names import cluster_of_execution_space, execution_space
 from leeward.api.work import Binding, Work

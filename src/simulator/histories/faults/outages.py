@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
-from kubeapi.loop.lives import Life
+from kubeapi.loop import Life
 from kubeclient import WorldError
 from kubeserver.store.medium import Loaded, MediumFailed
 from leeward.api.names import CONFIRMED_IDENTITY_ANNOTATION

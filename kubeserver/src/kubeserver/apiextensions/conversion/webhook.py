@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from kubeapi.meta import ReadOnlyManifest
 from kubeserver.apiextensions.conversion.conversion_cache import ConversionCache
 from kubeserver.apiextensions.conversion.review import Misconverted, read_review, render_review, type_of

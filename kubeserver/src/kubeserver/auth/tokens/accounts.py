@@ -15,7 +15,7 @@ from datetime import timedelta
 import msgspec
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import parse_time
 from kubeserver.auth.tokens.jwt import Claims, Reference, looks_like_token, parse_token, render_token
 from kubeserver.auth.tokens.keys import SigningKey

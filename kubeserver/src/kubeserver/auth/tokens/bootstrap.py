@@ -16,7 +16,7 @@ from datetime import datetime
 import msgspec
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
+from kubeapi.loop import Clock
 from kubeapi.meta import parse_time
 from kubeserver.handler import User
 from kubeserver.store import Record, Store

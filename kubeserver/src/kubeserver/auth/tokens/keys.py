@@ -9,7 +9,7 @@ from jwt.algorithms import ECAlgorithm
 
 from kubeapi.certificates import key_pem, read_key
 from kubeapi.files import write_file
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 
 
 class SigningKey:

@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 
 from kubeapi import codec
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Clock, Randomness
 from kubeapi.meta import Manifest, format_time
 from kubeapi.status import Problem
 from kubeserver import errors

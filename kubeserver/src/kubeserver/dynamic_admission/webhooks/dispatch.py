@@ -17,7 +17,7 @@ from msgspec import structs
 
 from kubeapi import codec
 from kubeapi.diff import is_equal
-from kubeapi.loop.randomness import Randomness
+from kubeapi.loop import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.status import Status
 from kubeserver import errors

@@ -7,17 +7,8 @@ from kubeapi.unstructured import put
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.rules import Rules, Status
-from leeward.core.interpreter.thirdparty.aggregation import (
-    Fold,
-    added,
-    fold_statuses,
-    latest,
-    latest_or_kept,
-    latest_said,
-    latest_said_or_kept,
-    latest_text,
-    observed_generation,
-)
+from leeward.core.interpreter.thirdparty import aggregation
+from leeward.core.interpreter.thirdparty.aggregation import Fold, fold_statuses
 from leeward.core.interpreter.thirdparty.kruise import required_spec
 from leeward.core.interpreter.thirdparty.merged_conditions import has_condition, merge_conditions
 from leeward.core.interpreter.thirdparty.pod_templates import Path
@@ -27,8 +18,8 @@ from leeward.core.interpreter.thirdparty.reflection import reflected_with_genera
 _RECONCILED = ("ReconciliationSucceeded",)
 _STORED = ("Succeeded",)
 _PULLED = ("Succeeded", "ChartPullSucceeded")
-_ARTIFACT: Mapping[str, Fold] = {"artifact": latest}
-_LOCATED: Mapping[str, Fold] = {"artifact": latest, "url": latest_text}
+_ARTIFACT: Mapping[str, Fold] = {"artifact": aggregation.latest}
+_LOCATED: Mapping[str, Fold] = {"artifact": aggregation.latest, "url": aggregation.latest_text}
 _FAILURES = ("failures", "installFailures", "upgradeFailures")
 _RELEASE = ("helmChart", "lastAppliedRevision", "lastAttemptedRevision", "lastAttemptedValuesChecksum")
 _REVISIONS = ("lastAppliedRevision", "lastAttemptedRevision")
@@ -42,10 +33,10 @@ def _retain_suspend(desired: Manifest, observed: ReadOnlyManifest) -> None:
 
 
 def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem], folds: Mapping[str, Fold]) -> Status:
-    status = fold_statuses(template, items, {**folds, "conditions": latest})
+    status = fold_statuses(template, items, {**folds, "conditions": aggregation.latest})
     status.pop("conditions", None)
     conditions = merge_conditions(items)
-    generation = {"observedGeneration": observed_generation(template, items)}
+    generation = {"observedGeneration": aggregation.observed_generation(template, items)}
     return {**status, **generation, **({"conditions": conditions} if conditions else {})}
 
 
@@ -97,22 +88,26 @@ OCI_REPOSITORY = _rules(
 HELM_CHART = _rules(
     _PULLED,
     ("artifact", "observedChartName", "observedSourceArtifactRevision", "url"),
-    {**_LOCATED, "observedChartName": latest_text, "observedSourceArtifactRevision": latest_text},
+    {
+        **_LOCATED,
+        "observedChartName": aggregation.latest_text,
+        "observedSourceArtifactRevision": aggregation.latest_text,
+    },
     _named(_VERIFY),
 )
 HELM_RELEASE = _rules(
     _RECONCILED,
     (*_FAILURES, *_RELEASE, "lastReleaseRevision", "observedGeneration"),
     {
-        **dict.fromkeys(_FAILURES, added),
-        **dict.fromkeys(_RELEASE, latest_said_or_kept),
-        "lastReleaseRevision": latest_or_kept,
+        **dict.fromkeys(_FAILURES, aggregation.added),
+        **dict.fromkeys(_RELEASE, aggregation.latest_said_or_kept),
+        "lastReleaseRevision": aggregation.latest_or_kept,
     },
     _release_dependencies,
 )
 KUSTOMIZATION = _rules(
     _RECONCILED,
     (*_REVISIONS, "observedGeneration"),
-    dict.fromkeys(_REVISIONS, latest_said),
+    dict.fromkeys(_REVISIONS, aggregation.latest_said),
     _named(_DECRYPTION, _KUBE_CONFIG, account=True),
 )

@@ -9,21 +9,8 @@ from kubeapi.unstructured import list_at, mapping_at, put, text_at, value_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
-from leeward.core.interpreter.thirdparty.aggregation import (
-    Fold,
-    Number,
-    count,
-    fold_statuses,
-    joined,
-    latest,
-    latest_or_empty,
-    latest_or_kept,
-    latest_text,
-    number,
-    observed_generation,
-    reported,
-    summed,
-)
+from leeward.core.interpreter.thirdparty import aggregation
+from leeward.core.interpreter.thirdparty.aggregation import Fold, Number, fold_statuses, number, reported
 from leeward.core.interpreter.thirdparty.pod_templates import pod_template, requirements
 from leeward.core.interpreter.thirdparty.references import template_dependencies
 from leeward.core.interpreter.thirdparty.reflection import reflected, reflected_with_generations
@@ -57,7 +44,7 @@ def required_spec(manifest: ReadOnlyManifest) -> Mapping[str, Any]:
 def count_at(manifest: ReadOnlyManifest, default: int, *path: str) -> int:
     """The number of replicas at the path. Raises: InterpretationError."""
     value = value_at(manifest, *path)
-    return default if value is None else count(value)
+    return default if value is None else aggregation.count(value)
 
 
 def whole_count_at(manifest: ReadOnlyManifest, default: int, *path: str) -> int:
@@ -101,11 +88,11 @@ def _cron_job_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectRe
 
 
 def _sums(names: Sequence[str]) -> dict[str, Fold]:
-    return dict.fromkeys(names, summed)
+    return dict.fromkeys(names, aggregation.summed)
 
 
 def _aggregated(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem], folds: Mapping[str, Fold]) -> Status:
-    generation = {"observedGeneration": observed_generation(template, items)}
+    generation = {"observedGeneration": aggregation.observed_generation(template, items)}
     return {**fold_statuses(template, items, folds), **generation}
 
 
@@ -198,7 +185,7 @@ def _retain_job(desired: Manifest, observed: ReadOnlyManifest) -> None:
 
 def _aggregate_job(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
     """The sums; failed when one cluster failed, completed when all have."""
-    status = fold_statuses(template, items, {**_sums(_JOB_COUNTS), "phase": latest_or_empty})
+    status = fold_statuses(template, items, {**_sums(_JOB_COUNTS), "phase": aggregation.latest_or_empty})
     condition = _job_condition(items)
     return {**status, "conditions": [condition]} if condition else status
 
@@ -231,7 +218,9 @@ CLONE_SET = Rules(
     ),
     is_healthy=_is_updated,
     aggregate=lambda template, items: _aggregated(
-        template, items, {**_sums(_CLONE_SET_COUNTS), **dict.fromkeys((*_REVISIONS, "labelSelector"), latest_text)}
+        template,
+        items,
+        {**_sums(_CLONE_SET_COUNTS), **dict.fromkeys((*_REVISIONS, "labelSelector"), aggregation.latest_text)},
     ),
 )
 KRUISE_STATEFUL_SET = Rules(
@@ -243,7 +232,7 @@ KRUISE_STATEFUL_SET = Rules(
     ),
     is_healthy=_is_updated,
     aggregate=lambda template, items: _aggregated(
-        template, items, {**_sums(_STATEFUL_SET_COUNTS), **dict.fromkeys(_REVISIONS, latest_text)}
+        template, items, {**_sums(_STATEFUL_SET_COUNTS), **dict.fromkeys(_REVISIONS, aggregation.latest_text)}
     ),
 )
 KRUISE_DAEMON_SET = Rules(
@@ -253,7 +242,7 @@ KRUISE_DAEMON_SET = Rules(
     ),
     is_healthy=_is_daemon_set_healthy,
     aggregate=lambda template, items: _aggregated(
-        template, items, {**_sums(_DAEMON_SET_COUNTS), "daemonSetHash": latest}
+        template, items, {**_sums(_DAEMON_SET_COUNTS), "daemonSetHash": aggregation.latest}
     ),
 )
 UNITED_DEPLOYMENT = Rules(
@@ -263,7 +252,7 @@ UNITED_DEPLOYMENT = Rules(
     reflect=lambda manifest: reflected_with_generations(manifest, (*_REPLICAS, "conditions", "observedGeneration")),
     is_healthy=_is_known_and_updated,
     aggregate=lambda template, items: _aggregated(
-        template, items, {**_sums((*_REPLICAS, "unavailableReplicas")), "conditions": latest_or_kept}
+        template, items, {**_sums((*_REPLICAS, "unavailableReplicas")), "conditions": aggregation.latest_or_kept}
     ),
 )
 SIDECAR_SET = Rules(
@@ -286,6 +275,8 @@ BROADCAST_JOB = Rules(
 ADVANCED_CRON_JOB = Rules(
     dependencies=_cron_job_dependencies,
     aggregate=lambda template, items: fold_statuses(
-        template, items, {"active": joined, "lastScheduleTime": latest, "type": latest_text}
+        template,
+        items,
+        {"active": aggregation.joined, "lastScheduleTime": aggregation.latest, "type": aggregation.latest_text},
     ),
 )

@@ -7,17 +7,8 @@ from kubeapi.meta import ReadOnlyManifest
 from kubeapi.unstructured import list_at, mapping_at, mappings_at, text_at, value_at
 from leeward.api.work import AggregatedStatusItem, Component, ComponentReplicaRequirements, ReplicaRequirements
 from leeward.core.interpreter.rules import Rules, Status
-from leeward.core.interpreter.thirdparty.aggregation import (
-    Fold,
-    Number,
-    fold_statuses,
-    greatest,
-    latest,
-    least,
-    number,
-    reported,
-    summed,
-)
+from leeward.core.interpreter.thirdparty import aggregation
+from leeward.core.interpreter.thirdparty.aggregation import Fold, Number, fold_statuses, number, reported
 from leeward.core.interpreter.thirdparty.kruise import whole_count_at
 from leeward.core.interpreter.thirdparty.merged_conditions import has_condition
 from leeward.core.interpreter.thirdparty.pod_templates import component_requirements, pod_template, requirements
@@ -103,9 +94,9 @@ def _ended(items: Sequence[AggregatedStatusItem], kind: str, done: Mapping[str, 
 
 def _training_status(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
     """The pods of each role added up; completed when all clusters have."""
-    folds: dict[str, Fold] = {"startTime": _first_time, "replicaStatuses": latest}
+    folds: dict[str, Fold] = {"startTime": _first_time, "replicaStatuses": aggregation.latest}
     if _has_succeeded(items):
-        folds["completionTime"] = greatest
+        folds["completionTime"] = aggregation.greatest
     status = fold_statuses(template, items, folds)
     roles = {role: {name: sum for name, sum in sums.items() if sum} for role, sums in _pods_by_role(items).items()}
     return {**status, "replicaStatuses": roles} if roles else status
@@ -113,7 +104,7 @@ def _training_status(template: ReadOnlyManifest, items: Sequence[AggregatedStatu
 
 def _first_time(values: Sequence[Any], before: Any) -> Any:
     """Unknown when one is empty."""
-    return least(values, before) or None
+    return aggregation.least(values, before) or None
 
 
 def _has_succeeded(items: Sequence[AggregatedStatusItem]) -> bool:
@@ -177,7 +168,11 @@ def _aggregate_mpi(template: ReadOnlyManifest, items: Sequence[AggregatedStatusI
     """One copy's status is the job's; of several, the latest condition of each type and the sums."""
     if len(items) <= 1:
         return dict(reported(items)[0]) if items else None
-    folds = {"startTime": least, "completionTime": greatest, "lastReconcileTime": greatest}
+    folds = {
+        "startTime": aggregation.least,
+        "completionTime": aggregation.greatest,
+        "lastReconcileTime": aggregation.greatest,
+    }
     status = fold_statuses(template, items, folds)
     conditions: dict[str, Mapping[str, Any]] = {}
     for condition in (each for found in reported(items) for each in mappings_at(found, "conditions")):
@@ -220,7 +215,7 @@ def _aggregate_notebook(template: ReadOnlyManifest, items: Sequence[AggregatedSt
     """One copy's status is the notebook's; of several, the last state that is bad, or the latest that is not."""
     if len(items) == 1:
         return dict(reported(items)[0])
-    status = fold_statuses(template, items, {"readyReplicas": summed})
+    status = fold_statuses(template, items, {"readyReplicas": aggregation.summed})
     states = [mapping_at(each, "containerState") or _UNSCHEDULABLE for each in reported(items)]
     failing = [item.cluster_name for item, state in zip(items, states, strict=True) if _has_stopped(state)]
     if not states:

@@ -9,16 +9,8 @@ from kubeapi.unstructured import mapping_at, mappings_at, text_at, value_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
-from leeward.core.interpreter.thirdparty.aggregation import (
-    Fold,
-    first,
-    fold_statuses,
-    greatest,
-    joined,
-    reported,
-    summed,
-    total_of,
-)
+from leeward.core.interpreter.thirdparty import aggregation
+from leeward.core.interpreter.thirdparty.aggregation import Fold, fold_statuses, reported
 from leeward.core.interpreter.thirdparty.kruise import whole_count_at
 from leeward.core.interpreter.thirdparty.merged_conditions import has_condition
 from leeward.core.interpreter.thirdparty.pod_templates import component_requirements, pod_template, requirements
@@ -138,7 +130,7 @@ def _amounts(values: Sequence[Any], before: Any) -> str:
 
 def _devices(values: Sequence[Any], before: Any) -> str:
     """The sum of numbers that are written as texts. Raises: InterpretationError."""
-    return str(total_of(value for value in values if value != ""))
+    return str(aggregation.total_of(value for value in values if value != ""))
 
 
 def _aggregate_cluster(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status | None:
@@ -146,12 +138,12 @@ def _aggregate_cluster(template: ReadOnlyManifest, items: Sequence[AggregatedSta
     if len(items) <= 1:
         return dict(reported(items)[0]) if items else None
     folds: dict[str, Fold] = {
-        **dict.fromkeys(_WORKER_COUNTS, summed),
+        **dict.fromkeys(_WORKER_COUNTS, aggregation.summed),
         **dict.fromkeys(("desiredCPU", "desiredMemory"), _amounts),
         **dict.fromkeys(("desiredGPU", "desiredTPU"), _devices),
-        **dict.fromkeys(("state", "stateTransitionTimes", "head", "endpoints"), first),
-        "lastUpdateTime": greatest,
-        "conditions": joined,
+        **dict.fromkeys(("state", "stateTransitionTimes", "head", "endpoints"), aggregation.first),
+        "lastUpdateTime": aggregation.greatest,
+        "conditions": aggregation.joined,
     }
     return fold_statuses(template, items, folds)
 
@@ -196,11 +188,11 @@ def _aggregate_service(template: ReadOnlyManifest, items: Sequence[AggregatedSta
         return dict(reported(items)[0]) if items else None
     folds: dict[str, Fold] = {
         "activeServiceStatus": _applications,
-        "pendingServiceStatus": first,
-        "conditions": joined,
-        "numServeEndpoints": summed,
-        "lastUpdateTime": greatest,
-        "observedGeneration": lambda values, before: greatest([0, *values], before),
+        "pendingServiceStatus": aggregation.first,
+        "conditions": aggregation.joined,
+        "numServeEndpoints": aggregation.summed,
+        "lastUpdateTime": aggregation.greatest,
+        "observedGeneration": lambda values, before: aggregation.greatest([0, *values], before),
         "serviceStatus": lambda values, before: "" if "" in values else "Running",
     }
     return fold_statuses(template, items, folds)

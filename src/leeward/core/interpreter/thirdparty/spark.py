@@ -10,15 +10,8 @@ from kubeapi.quantity import canonical_quantity, format_quantity
 from kubeapi.unstructured import mapping_at, text_at, value_at
 from leeward.api.work import AggregatedStatusItem, Component, ComponentReplicaRequirements
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
-from leeward.core.interpreter.thirdparty.aggregation import (
-    Fold,
-    fold_statuses,
-    greatest,
-    merged,
-    number,
-    reported,
-    summed,
-)
+from leeward.core.interpreter.thirdparty import aggregation
+from leeward.core.interpreter.thirdparty.aggregation import Fold, fold_statuses, number, reported
 from leeward.core.interpreter.thirdparty.kruise import required_spec, whole_count_at
 from leeward.core.interpreter.thirdparty.pod_templates import node_claim
 from leeward.core.interpreter.thirdparty.reflection import reflected
@@ -113,14 +106,14 @@ def _state(values: Sequence[Any], before: Any) -> Mapping[str, Any] | None:
 
 
 def _latest_time(values: Sequence[Any], before: Any) -> Any:
-    return greatest(values, before) or ""
+    return aggregation.greatest(values, before) or ""
 
 
 _FOLDS: Mapping[str, Fold] = {
     "applicationState": _state,
-    "executorState": merged,
-    "executionAttempts": summed,
-    "submissionAttempts": summed,
+    "executorState": aggregation.merged,
+    "executionAttempts": aggregation.summed,
+    "submissionAttempts": aggregation.summed,
     "lastSubmissionAttemptTime": _latest_time,
     "terminationTime": _latest_time,
 }

@@ -8,18 +8,8 @@ from kubeapi.meta import ReadOnlyManifest
 from kubeapi.unstructured import mapping_at, mappings_at, text_at
 from leeward.api.work import AggregatedStatusItem, Component
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
-from leeward.core.interpreter.thirdparty.aggregation import (
-    Fold,
-    Number,
-    fold_statuses,
-    greatest,
-    joined,
-    latest,
-    merged,
-    number,
-    reported,
-    total_of,
-)
+from leeward.core.interpreter.thirdparty import aggregation
+from leeward.core.interpreter.thirdparty.aggregation import Fold, Number, fold_statuses, number, reported
 from leeward.core.interpreter.thirdparty.kruise import whole_count_at
 from leeward.core.interpreter.thirdparty.pod_templates import component_requirements, pod_template
 from leeward.core.interpreter.thirdparty.reflection import reflected
@@ -65,7 +55,7 @@ def _longest(values: Sequence[Any], before: Any) -> Any:
 
 def _pods(values: Sequence[Any], before: Any) -> Number | None:
     """Total of pods; nothing is said of what there is none of."""
-    return total_of(values) or None
+    return aggregation.total_of(values) or None
 
 
 def _phases(values: Sequence[Any], before: Any) -> Mapping[str, Any] | None:
@@ -89,13 +79,13 @@ def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]
         return dict(reported(items)[0])
     folds: dict[str, Fold] = {
         **dict.fromkeys(_COUNTS, _pods),
-        "state": latest,
+        "state": aggregation.latest,
         "taskStatusCount": _phases,
-        "version": greatest,
-        "retryCount": greatest,
+        "version": aggregation.greatest,
+        "retryCount": aggregation.greatest,
         "runningDuration": _longest,
-        "controlledResources": merged,
-        "conditions": joined,
+        "controlledResources": aggregation.merged,
+        "conditions": aggregation.joined,
     }
     return fold_statuses(template, items, folds) if items else None
 
