@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.untrusted import mapping_in
 from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.ordinals import BY_CLUSTER, ORDINALS_ANNOTATION
 from leeward.api.purge_mode import OLD_WORDS, find_purge_mode, rules_of
 from leeward.core.interpreter.kinds import KINDS
 
@@ -77,6 +78,7 @@ class Concern(Enum):
     NOT_PRESERVED = auto()
     PARTED = auto()
     OVERRIDDEN_REPLICAS = auto()
+    ORDINALS = auto()
 
 
 def warnings_for(manifest: ReadOnlyManifest, gates: Collection[str] = ()) -> list[str]:
@@ -241,6 +243,23 @@ def _value_at(manifest: ReadOnlyManifest, path: str) -> object:
     return value
 
 
+def _ordinals(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    """Warns of ordinals by cluster that have no effect, and of volumes that have other names for that."""
+    value = mapping_in(mapping_in(manifest, "metadata"), "annotations").get(ORDINALS_ANNOTATION)
+    if value is None:
+        return
+    said = f"metadata.annotations[{ORDINALS_ANNOTATION}]"
+    if key != ("apps", "StatefulSet"):
+        yield f"{said} has no effect: only a StatefulSet of apps/v1 has ordinals"
+    elif value != BY_CLUSTER:
+        yield f"{said} has no effect: write {BY_CLUSTER}"
+    elif _value_at(manifest, "spec.volumeClaimTemplates"):
+        yield (
+            f"{said}: claims have other names in each cluster, so {VOLUMES_FOLLOW_ANNOTATION} has no effect; copies "
+            "that are there keep their names"
+        )
+
+
 _WARNINGS: Mapping[Concern, Callable[[ReadOnlyManifest, tuple[str, str]], Iterator[str]]] = {
     Concern.OLD_WORD: _old_words,
     Concern.UNSUPPORTED: _unsupported,
@@ -250,4 +269,5 @@ _WARNINGS: Mapping[Concern, Callable[[ReadOnlyManifest, tuple[str, str]], Iterat
     Concern.NOT_PRESERVED: _not_preserved,
     Concern.PARTED: _parted,
     Concern.OVERRIDDEN_REPLICAS: _overridden_replicas,
+    Concern.ORDINALS: _ordinals,
 }

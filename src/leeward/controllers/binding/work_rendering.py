@@ -9,6 +9,7 @@ from kubeapi.unstructured import with_annotations
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, Work
+from leeward.controllers.binding.ordinal_slots import OrdinalSlots
 from leeward.controllers.binding.rollouts import (
     NO_ROLLOUT,
     RolloutPlan,
@@ -43,6 +44,7 @@ class WorkRendering:
     ) -> None:
         self._interpreter, self._new_id = plane.interpreter, plane.randomness.uid
         self._overrides, self._rollouts, self._gates, self._inject = overrides, rollouts, gates, inject
+        self._ordinals = OrdinalSlots(plane)
 
     async def plan(self, binding: Binding, template: Manifest, present: Mapping[str, Work]) -> RolloutPlan:
         """The revision of each cluster, where the policy asks for stages. Raises: WorldError."""
@@ -103,6 +105,7 @@ class WorkRendering:
         if contents is not None:
             manifests, rules = {n: each for n, each in manifests.items() if n in contents.clusters}, contents.rules
         rendering = await self._overrides.render(template, manifests, present, rules)
+        rendering = await self._ordinals.number(template, rendering, present)
         if self._gates is not None:
             rendering = await self._gates.with_refused(binding, template, rendering)
         inject = self._inject or present

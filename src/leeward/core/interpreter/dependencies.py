@@ -15,6 +15,7 @@ from kubeapi.meta import LabelSelector, ReadOnlyManifest
 from kubeapi.unstructured import list_at, mapping_at, text_at
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import derived_service_name
+from leeward.api.ordinals import numbers_by_cluster
 
 Path = tuple[str, ...]
 
@@ -61,10 +62,12 @@ def template_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectRef
 
 def stateful_set_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
     """Dependencies of a StatefulSet, without the claims that it makes itself: in its pods their templates' names stand
-    for them."""
+    for them. One with ordinals by cluster has its headless Service beside it, which gives its Pods their names."""
     own = {text_at(claim, "metadata", "name") for claim in list_at(manifest, "spec", "volumeClaimTemplates")}
     named = template_dependencies(manifest)
-    return [each for each in named if each.kind != "PersistentVolumeClaim" or each.name not in own]
+    service = text_at(manifest, "spec", "serviceName") if numbers_by_cluster(manifest) else ""
+    governing = [_core("Service", _namespace(manifest), service)] if service else []
+    return [*(each for each in named if each.kind != "PersistentVolumeClaim" or each.name not in own), *governing]
 
 
 def scheduled_job_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:

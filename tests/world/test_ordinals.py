@@ -1,0 +1,181 @@
+"""Ordinals by cluster: Pods of a StatefulSet have one name each in the whole fleet, and keep it."""
+
+from typing import Any
+
+from kubeapi.meta import Manifest
+from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.ordinals import ORDINALS_ANNOTATION
+from leeward.api.resource import RESOURCE_BINDINGS, WORKLOAD_REBALANCERS
+from leeward.sim.world import World
+from tests.world.stories import CONFIG_MAPS, POLICIES, by_weight, held, play, policy
+from tests.world.test_stateful_sets import DB, SERVICES, STATEFUL_SETS, pods, stateful_set
+
+SLOTS = "leeward-ordinals"
+HEADLESS: Manifest = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "db"},
+    "spec": {"clusterIP": "None", "selector": {"app": "db"}, "ports": [{"port": 5432}]},
+}
+
+
+def numbered(replicas: int = 4, *, claims: bool = False, **spec: Any) -> Manifest:
+    made = stateful_set()
+    made["metadata"]["annotations"] = {ORDINALS_ANNOTATION: "ByCluster"}
+    made["spec"] |= {"replicas": replicas, "podManagementPolicy": "Parallel", **spec}
+    if not claims:
+        del made["spec"]["volumeClaimTemplates"]
+    return made
+
+
+async def apply(world: World, template: Manifest, **fields: Any) -> None:
+    wanted = policy("db", by_weight({"member1": 1, "member2": 1}), "StatefulSet")
+    wanted["spec"] |= fields
+    await world.client.create(STATEFUL_SETS, template, "default")
+    await world.client.create(POLICIES, wanted, "default")
+
+
+async def annotate(world: World, value: str | None) -> None:
+    await world.client.patch(
+        STATEFUL_SETS, "db", {"metadata": {"annotations": {ORDINALS_ANNOTATION: value}}}, "default"
+    )
+
+
+async def names(world: World) -> list[set[str]]:
+    """Names of the Pods in member1 and member2."""
+    return [set(await pods(world, name)) for name in ("member1", "member2")]
+
+
+FIRST, SECOND = {"db-1000", "db-1001"}, {"db-2000", "db-2001"}
+
+
+def test_each_cluster_numbers_its_pods_from_its_own_slot() -> None:
+    async def story(world: World) -> None:
+        await apply(world, numbered())
+        await world.sleep(60)
+        assert await names(world) == [FIRST, SECOND]
+
+    play(story)
+
+
+def test_a_start_of_the_template_is_added() -> None:
+    async def story(world: World) -> None:
+        await apply(world, numbered(ordinals={"start": 1}))
+        await world.sleep(60)
+        assert await names(world) == [{"db-1001", "db-1002"}, {"db-2001", "db-2002"}]
+
+    play(story)
+
+
+def test_after_a_failover_no_name_runs_twice_and_the_old_names_come_back() -> None:
+    async def story(world: World) -> None:
+        await apply(world, numbered())
+        await world.sleep(60)
+        world.member("member1").pause()
+        await world.sleep(900)
+        assert set(await pods(world, "member2")) == SECOND | {"db-2002", "db-2003"}
+        world.member("member1").resume()
+        await world.sleep(900)
+        first, second = await names(world)
+        assert not first & second
+        named = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "namespace": "default"}
+        await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "back"}, "spec": {"workloads": [named]}})
+        await world.sleep(300)
+        assert await names(world) == [FIRST, SECOND]
+
+    play(story)
+
+
+def test_copies_that_are_there_keep_their_names() -> None:
+    """Other names are other Pods, with empty claims. So neither a late annotation nor one that goes renames."""
+
+    async def story(world: World) -> None:
+        template = numbered(claims=True)
+        del template["metadata"]["annotations"]
+        await apply(world, template)
+        await world.sleep(60)
+        before = await pods(world, "member1")
+        assert set(before) == {"db-0", "db-1"}
+        await annotate(world, "ByCluster")
+        await world.sleep(60)
+        assert await pods(world, "member1") == before
+
+    play(story)
+
+
+def test_an_annotation_that_goes_renames_nothing() -> None:
+    async def story(world: World) -> None:
+        await apply(world, numbered(claims=True))
+        await world.sleep(60)
+        before = await pods(world, "member1")
+        await annotate(world, None)
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(60)
+        assert await pods(world, "member1") == before
+        assert set(before) == FIRST
+
+    play(story)
+
+
+def test_the_slot_of_a_cluster_stays_when_the_application_is_made_anew() -> None:
+    async def story(world: World) -> None:
+        await apply(world, numbered())
+        await world.sleep(60)
+        await world.client.delete(STATEFUL_SETS, "db", "default")
+        await world.sleep(60)
+        await world.client.create(STATEFUL_SETS, numbered(), "default")
+        await world.sleep(60)
+        assert await names(world) == [FIRST, SECOND]
+
+    play(story)
+
+
+def test_a_slot_that_two_clusters_have_holds_new_copies_and_says_the_way_out() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(
+            CONFIG_MAPS,
+            {"metadata": {"name": SLOTS}, "data": {"member1": "1", "member2": "1"}},
+            "karmada-system",
+        )
+        await apply(world, numbered())
+        await world.sleep(60)
+        assert await names(world) == [set(), set()]
+        binding = await world.client.get(RESOURCE_BINDINGS, DB, "default")
+        told = next(each for each in binding.status.conditions if each.type == "leeward.dev/OverrideFailed")
+        assert "member2: member1 has slot 1 too: write another number" in told.message
+        await world.client.patch(CONFIG_MAPS, SLOTS, {"data": {"member2": "7"}}, "karmada-system")
+        await world.sleep(60)
+        assert await names(world) == [FIRST, {"db-7000", "db-7001"}]
+
+    play(story)
+
+
+def test_the_headless_service_comes_along_and_comes_back() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(SERVICES, HEADLESS, "default")
+        await apply(world, numbered(), propagateDeps=True)
+        await world.sleep(60)
+        for name in ("member1", "member2"):
+            found = (await world.member(name).client.list(SERVICES, "default")).items
+            assert "db" in {each["metadata"]["name"] for each in found}
+
+    play(story)
+
+
+def test_s12_volumes_that_have_other_names_do_not_follow() -> None:
+    async def story(world: World) -> None:
+        await apply(world, numbered(claims=True))
+        await world.client.patch(
+            POLICIES, "db", {"metadata": {"annotations": {VOLUMES_FOLLOW_ANNOTATION: "true"}}}, "default"
+        )
+        await world.sleep(60)
+        before = await pods(world, "member1")
+        world.member("member1").pause()
+        await world.sleep(1200)
+        assert (world.assigned(DB), held(world, DB)) == ({"member1": 2, "member2": 2}, "VolumesStay")
+        world.member("member1").resume()
+        await world.sleep(300)
+        assert await pods(world, "member1") == before
+
+    play(story)
