@@ -8,12 +8,15 @@ from kubeapi.meta import Manifest
 from kubeserver.store.medium import Loaded
 from leeward.api.names import FAILBACK_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKLOAD_REBALANCERS
+from leeward.app.leaving import unjoin_cluster
 from leeward.core.interpreter.jobs import says_complete
-from leeward.sim.world import World
+from leeward.manager.settings import ManagerSettings
+from leeward.sim.world import Mode, World
 from tests.world.stories import POLICIES, apply, held, play, policy, with_room, without_room
 from tests.world.test_jobs_in_outages import JOB, JOBS, ONE, THREE, jobs_in, pod, succeeded
 from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
 
+FOUR = (*THREE, "member4")
 WORKLOAD = {"apiVersion": "batch/v1", "kind": "Job", "name": "bill", "namespace": "default"}
 
 
@@ -184,13 +187,11 @@ async def run_longer(world: World, name: str, seconds: str) -> None:
 
 
 def test_s1_a_part_that_is_lost_while_nothing_has_room_is_done_once_there_is_room() -> None:
-    four = (*THREE, "member4")
-
     async def story(world: World) -> None:
         await run_longer(world, "member3", "3000")
         await without_room(world, "member4")
         await world.sleep(60)
-        anywhere = {"clusterAffinity": {"clusterNames": list(four)}, "replicaScheduling": DYNAMIC}
+        anywhere = {"clusterAffinity": {"clusterNames": list(FOUR)}, "replicaScheduling": DYNAMIC}
         await finish_job(world, anywhere, 3, 3)
         assert set(world.assigned(JOB)) == {*THREE}
         await without_room(world, "member1")
@@ -204,7 +205,7 @@ def test_s1_a_part_that_is_lost_while_nothing_has_room_is_done_once_there_is_roo
         assert set(world.assigned(JOB)) == {"member1", "member2", "member4"}
         assert await jobs_in(world, "member4")
 
-    play(story, dict.fromkeys(four, "Push"))
+    play(story, dict.fromkeys(FOUR, "Push"))
 
 
 def test_s1_a_part_that_runs_goes_on_where_the_done_ones_are_as_many_as_are_asked_for() -> None:
@@ -222,5 +223,135 @@ def test_s1_a_part_that_runs_goes_on_where_the_done_ones_are_as_many_as_are_aske
         await world.sleep(200)
         assert before
         assert await jobs_in(world, "member3") == before
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+REGIONS: Mapping[str, str] = {"member1": "a", "member2": "a", "member3": "b", "member4": "b"}
+
+
+@pytest.mark.parametrize("duplicated", [False, True])
+def test_s2_a_part_that_runs_fails_over_within_its_region_where_a_done_one_holds_the_other(*, duplicated: bool) -> None:
+    """Harm of before: the replacement alone was to lie in both regions, so that the part was never done."""
+
+    async def story(world: World) -> None:
+        for name, region in REGIONS.items():
+            await world.client.patch(CLUSTERS, name, {"spec": {"region": region}})
+        for name in ("member3", "member4"):
+            await run_longer(world, name, "3000")
+        two_regions = [{"spreadByField": field, "minGroups": 2, "maxGroups": 2} for field in ("region", "cluster")]
+        everywhere = {"clusterAffinity": {"clusterNames": list(FOUR)}, "spreadConstraints": two_regions}
+        before = await finish_job(world, everywhere | ({} if duplicated else {"replicaScheduling": DYNAMIC}), 2, 2)
+        (done,) = before.keys() & {"member1", "member2"}
+        (lost,) = before.keys() & {"member3", "member4"}
+        (other,) = {"member3", "member4"} - {lost}
+        for name in {"member1", "member2"} - {done}:
+            await without_room(world, name)
+        uids = await jobs_in(world, done)
+        await world.member(lost).stop()
+        await world.sleep(900)
+        assert world.assigned(JOB).keys() == {done, other}
+        assert await jobs_in(world, other)
+        assert await jobs_in(world, done) == uids
+
+    play(story, dict.fromkeys(FOUR, "Push"))
+
+
+def test_a_job_for_each_cluster_of_its_term_is_done_in_those_that_the_term_comes_to_mean() -> None:
+    """Harm of before: with a second term for outages, no cluster got it that was labelled after it had ended."""
+
+    async def story(world: World) -> None:
+        labels = {"metadata": {"labels": {"role": "primary"}}}
+        await world.client.patch(CLUSTERS, "member1", labels)
+        primary = {"affinityName": "primary", "labelSelector": {"matchLabels": {"role": "primary"}}}
+        backup = {"affinityName": "backup", "clusterNames": ["member3"]}
+        assert await finish_job(world, {"clusterAffinities": [primary, backup]}, 1, 1) == {"member1": 1}
+        await rebalance(world)
+        await world.sleep(60)
+        assert await runs(world) == {"member1": 1}
+        await world.client.patch(CLUSTERS, "member2", labels)
+        await world.sleep(120)
+        assert await runs(world) == {"member1": 1, "member2": 1}
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+TERMS: Manifest = {
+    "clusterAffinities": [{"affinityName": name, "clusterNames": [name]} for name in ("member1", "member2")]
+}
+
+
+@pytest.mark.parametrize("mode", ["Push", "Pull"])
+@pytest.mark.parametrize("placement", [*PLACEMENTS.values(), TERMS], ids=[*PLACEMENTS, "terms"])
+def test_s1_a_finished_job_is_not_begun_again_when_a_cluster_of_it_leaves_the_fleet(
+    placement: Manifest, mode: Mode
+) -> None:
+    """Harm of before: unjoining a cluster had its part done again."""
+
+    async def story(world: World) -> None:
+        before = await finish_job(world, placement, 2, 4)
+        (gone, *_) = before
+        uids = {name: await jobs_in(world, name) for name in THREE if name != gone}
+        await unjoin_cluster(world.client, gone, world.clock, force=False, wait_seconds=60, tell=lambda _: None)
+        await world.sleep(200)
+        await rebalance(world)
+        await world.sleep(200)
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.client.patch(JOBS, "bill", {"spec": {"parallelism": 3}}, "default")
+        await world.sleep(200)
+        assert {name: await jobs_in(world, name) for name in uids} == uids
+        assert gone not in world.assigned(JOB)
+        binding = world.binding(JOB)
+        assert binding is not None
+        told = {condition.type: condition.status for condition in binding.status.conditions}
+        assert told == {"Scheduled": "True", "FullyApplied": str(len(before) > 1)}
+
+    play(story, dict.fromkeys(THREE, mode))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_job_that_is_over_is_begun_again_in_karmadas_way_or_once_it_is_made_anew(*, exact: bool) -> None:
+    async def story(world: World) -> None:
+        (there,) = await finish_job(world, ONE, 2, 4)
+        await unjoin_cluster(world.client, there, world.clock, force=False, wait_seconds=60, tell=lambda _: None)
+        await world.sleep(60)
+        if not exact:
+            assert not any([await jobs_in(world, name) for name in THREE])
+            await world.client.delete(JOBS, "bill", "default")
+            await world.client.delete(POLICIES, "bill", "default")
+            await world.sleep(30)
+            await finish_job(world, ONE, 2, 4)
+        (other,) = world.assigned(JOB)
+        assert other != there
+        assert await jobs_in(world, other)
+
+    settings = ManagerSettings()
+    play(story, dict.fromkeys(THREE, "Push"), manager=settings.karmada_exact() if exact else settings)
+
+
+@pytest.mark.parametrize("how", ["force", "vanished"])
+def test_s1_a_finished_job_is_not_begun_again_when_its_dead_cluster_is_taken_out(how: str) -> None:
+    async def story(world: World) -> None:
+        before = await finish_job(world, PLACEMENTS["dynamic"], 2, 4)
+        (gone, *others) = before
+        uids = {name: await jobs_in(world, name) for name in THREE if name != gone}
+        await world.member(gone).stop()
+        await world.sleep(600)
+        if how == "force":
+            await unjoin_cluster(world.client, gone, world.clock, force=True, wait_seconds=60, tell=lambda _: None)
+        else:
+            await world.stop_controllers()
+            await world.client.patch(CLUSTERS, gone, {"metadata": {"finalizers": None}})
+            await world.client.delete(CLUSTERS, gone)
+            world.start_controllers()
+        await world.sleep(300)
+        for name in others:
+            await world.member(name).stop()
+        await world.sleep(900)
+        for name in others:
+            await world.member(name).start()
+        await world.sleep(300)
+        assert {name: await jobs_in(world, name) for name in uids} == uids
 
     play(story, dict.fromkeys(THREE, "Push"))

@@ -149,6 +149,11 @@ class ResourceBindingSpec(Object, frozen=True):
         return self.replicas > 0 and shares_out
 
     @property
+    def assigned(self) -> dict[str, int]:
+        """Replicas of the targets by cluster."""
+        return {target.name: target.replicas for target in self.clusters}
+
+    @property
     def asks_for_none(self) -> bool:
         """Tells whether its template has replicas, and asks for none: no copy is missed anywhere, shared out or not."""
         return self.replicas == 0 and self.replica_requirements is not None

@@ -133,7 +133,7 @@ def copies_of(
     """The table of a binding; `works` are its Works by cluster. `sizes` are the replicas of Works that are larger than
     they are to be. `needs` are those of targets that override policies give other numbers; None: nobody has read the
     policies, and of a copy that is not divided its own cluster tells it."""
-    assigned = {target.name: target.replicas for target in spec.clusters}
+    assigned = spec.assigned
     tasks = {task.from_cluster: task for task in spec.graceful_eviction_tasks}
     goes = Counter[str]()
     for task in spec.graceful_eviction_tasks:

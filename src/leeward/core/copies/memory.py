@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object
 from leeward.api.names import MEMORY_ANNOTATION, TEMPLATE_CONTENTS_ANNOTATION
-from leeward.api.work import Binding
+from leeward.api.work import Binding, ResourceBindingSpec
 
 _Instant = Annotated[datetime, Meta(tz=True)]
 EARLIER_MEMORY_ANNOTATIONS = (
@@ -46,12 +46,14 @@ class RememberedCopy(Object, frozen=True):
 
 
 class BindingMemory(Object, frozen=True):
-    """`release` is as of `release_of`, `replicas` how many the template asked for then."""
+    """`release` is as of `release_of`, `replicas` how many the template asked for then. `over`: uid of the template,
+    where all of its Job had ended when a cluster of it left the fleet."""
 
     release: str = ""
     replicas: int = 0
     released_at: _Instant | None = None
     healthy_since: _Instant | None = None
+    over: str | None = None
     clusters: Mapping[str, RememberedCopy] = {}
 
     @property
@@ -71,6 +73,10 @@ class BindingMemory(Object, frozen=True):
     @property
     def awaited(self) -> Instants:
         return {name: row.awaited_since for name, row in self.clusters.items() if row.awaited_since is not None}
+
+    def targets_over(self, spec: ResourceBindingSpec) -> frozenset[str]:
+        """The targets of a Job that is `over`."""
+        return frozenset(spec.assigned if self.over == spec.resource.uid else ())
 
     def noting(
         self, unhealthy: Instants | None = None, tried: Collection[str] | None = None, awaited: Instants | None = None
@@ -104,7 +110,7 @@ def parse_memory(binding: Binding, now: datetime) -> BindingMemory:
         return present
     is_same = found.release in (release, binding.spec.resource.resource_version)
     if not is_same and found.replicas == replicas:
-        return replace(present, released_at=now).noting(awaited=dict.fromkeys(found.awaited, now))
+        return replace(present, released_at=now, over=found.over).noting(awaited=dict.fromkeys(found.awaited, now))
     released_at = found.released_at and min(found.released_at, now)
     awaited = {name: at for name, at in found.awaited.items() if at <= now}
     return replace(found, release=release, replicas=replicas, released_at=released_at).noting(awaited=awaited)
@@ -115,7 +121,7 @@ def memory_patch(binding: Binding, memory: BindingMemory, *, is_moving: bool) ->
 
     A failover that `is_moving` is remembered with its release."""
     text = None
-    if memory.clusters or is_moving:
+    if any((memory.clusters, memory.over, is_moving)):
         text = encode(memory if is_moving else replace(memory, released_at=None)).decode()
     annotations = binding.metadata.annotations
     earlier: dict[str, str | None] = dict.fromkeys(name for name in EARLIER_MEMORY_ANNOTATIONS if name in annotations)

@@ -15,7 +15,7 @@ Karmada: pkg/controllers/applicationfailover; same clocks and tasks, proven by i
 clusters is ours. So is the state that is carried forward when the failing copy never had its own.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -38,6 +38,7 @@ from leeward.core.eviction.volumes import purge_mode_with_volumes, why_volumes_s
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.scheduling import Unplaceable
 
+Reports = tuple[AggregatedStatusItem, ...]
 DEFAULT_TOLERATION_SECONDS = 300
 CALM_SECONDS = 300
 """The shortest time of health that ends a round, however short the toleration is."""
@@ -75,9 +76,23 @@ def seen_items(
     )
 
 
+def failures_of(
+    spec: ResourceBindingSpec,
+    reports: Callable[[], Reports],
+    memory: BindingMemory,
+    now: datetime,
+    attention: Attention,
+) -> FailedCopies:
+    """Failures that the policy asks for, or else the memory of those before. Reports are read where they matter."""
+    if application_failover(spec) is not None:
+        return find_failures(spec, reports(), memory, now, attention)
+    known = msgspec.structs.replace(memory, healthy_since=None)
+    return remember_failures(spec, reports(), memory, now) if memory.clusters else FailedCopies(known)
+
+
 def find_failures(
     spec: ResourceBindingSpec,
-    items: tuple[AggregatedStatusItem, ...],
+    items: Reports,
     memory: BindingMemory,
     now: datetime,
     attention: Attention = UNKEPT,
@@ -102,9 +117,7 @@ def find_failures(
     return FailedCopies(memory, failed, min(instants, default=None))
 
 
-def remember_failures(
-    spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], memory: BindingMemory, now: datetime
-) -> FailedCopies:
+def remember_failures(spec: ResourceBindingSpec, items: Reports, memory: BindingMemory, now: datetime) -> FailedCopies:
     """The memory without application failover: where the release went in vain, until all copies have long been well."""
     memory, round_ends = _end_round(memory.noting(unhealthy=NO_INSTANTS), spec, items, now, timedelta())
     return FailedCopies(memory, wake_at=round_ends)
@@ -124,7 +137,7 @@ def toleration_seconds(spec: ResourceBindingSpec) -> float:
 def _end_round(
     memory: BindingMemory,
     spec: ResourceBindingSpec,
-    items: tuple[AggregatedStatusItem, ...],
+    items: Reports,
     now: datetime,
     toleration: timedelta,
 ) -> tuple[BindingMemory, datetime | None]:

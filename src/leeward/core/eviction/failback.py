@@ -65,7 +65,7 @@ def decide_failback(
     Holds: S1, S2, S3, S13."""
     spec = binding.spec
     goal = goal_of(original, spec, fleet)
-    held = {target.name: target.replicas for target in spec.clusters}
+    held = spec.assigned
     missing = [name for name in goal if name not in held or held[name] < goal[name]]
     if not missing:
         return Failback(None)
@@ -100,10 +100,9 @@ def step_between_terms(
 
     Returned copies must be seen healthy; leaving ones may be in any state. Holds: S1, S2, S3."""
     spec = binding.spec
-    held = {target.name: target.replicas for target in spec.clusters}
+    held = spec.assigned
     missing = [name for name in goal if name not in held or held[name] < goal[name]]
-    returned = [name for name in held if name in goal]
-    if not missing or not is_current(binding) or not copies.serves(returned):
+    if not missing or not is_current(binding) or not copies.serves(held.keys() & goal.keys()):
         return Failback(original if missing else None)
     moves = _divided(spec, goal, missing, fleet, options) if spec.is_divided else _at_once(spec, goal, missing)
     for move in moves:
@@ -130,7 +129,7 @@ def _divided(
     options: FailbackOptions,
 ) -> Iterator[_Move]:
     """A step of as many replicas as the policy allows; all at once where a spread constraint allows no step."""
-    held = {target.name: target.replicas for target in spec.clusters}
+    held = spec.assigned
     wanted = {name: min(goal[name] - held.get(name, 0), room_in(Request(spec), fleet, name)) for name in back}
     surplus = {name: count - goal.get(name, 0) for name, count in held.items() if count > goal.get(name, 0)}
     most = min(sum(wanted.values()), sum(surplus.values()))
@@ -164,7 +163,7 @@ def _take(amounts: Mapping[str, int], count: int) -> Mapping[str, int]:
 
 def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBindingSpec:
     """The binding with these replicas moved: those that leave have a task, and leave for good when that has ended."""
-    held = {target.name: target.replicas for target in spec.clusters}
+    held = spec.assigned
     staying = {n: held[n] - count for n, count in move.leaving.items() if spec.is_divided and held[n] > count}
     tasks = [own_task(name, TaskReason.FAILBACK, PurgeMode.GRACEFULLY, now) for name in sorted(move.leaving)]
     left = leave(spec, tasks, staying)

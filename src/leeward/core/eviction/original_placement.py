@@ -72,7 +72,7 @@ def remembered_placement(
     lost = [each for each in evicted if each.taints and each.cluster in fleet and looks_dead(fleet[each.cluster])]
     if original is not None or not lost:
         return original
-    return OriginalPlacement(_digest(before), wire_time(now), _replicas(before), term)
+    return OriginalPlacement(_digest(before), wire_time(now), before.assigned, term)
 
 
 def first_missed(
@@ -89,7 +89,7 @@ def first_missed(
 
 def beginning_to(original: OriginalPlacement, spec: ResourceBindingSpec, goal: Mapping[str, int]) -> OriginalPlacement:
     """The memory of a return between affinity terms that begins, to this goal."""
-    return msgspec.structs.replace(original, clusters=dict(goal), away=_replicas(spec))
+    return msgspec.structs.replace(original, clusters=dict(goal), away=spec.assigned)
 
 
 def given_up(original: OriginalPlacement, term: str, now: datetime) -> OriginalPlacement:
@@ -103,7 +103,7 @@ def given_up(original: OriginalPlacement, term: str, now: datetime) -> OriginalP
 def forgotten(binding: Binding, fleet: Mapping[str, Cluster], now: datetime) -> OriginalPlacement:
     """A memory for a binding on its way between two affinity terms that has none: it goes to the observed one."""
     spec, term = binding.spec, binding.status.scheduler_observing_affinity_name
-    there = {n: count for n, count in _replicas(spec).items() if is_in_term(spec, term, fleet.get(n))}
+    there = {n: count for n, count in spec.assigned.items() if is_in_term(spec, term, fleet.get(n))}
     return OriginalPlacement(_digest(spec), binding.status.last_scheduled_time or wire_time(now), there, term)
 
 
@@ -123,10 +123,6 @@ def goal_of(original: OriginalPlacement, spec: ResourceBindingSpec, fleet: Mappi
         return joined
     shares = divide(spec.replicas, joined, uid=spec.resource.uid)
     return {name: count for name, count in shares.items() if count}
-
-
-def _replicas(spec: ResourceBindingSpec) -> Mapping[str, int]:
-    return {target.name: target.replicas for target in spec.clusters}
 
 
 def _digest(spec: ResourceBindingSpec) -> str:

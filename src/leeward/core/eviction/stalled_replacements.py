@@ -204,9 +204,5 @@ def _of_failover(
 
 def _grown(spec: ResourceBindingSpec, missing: Sequence[TargetCluster]) -> Collection[str]:
     """Targets of `missing` that are new, or of a divided binding have more replicas than in `spec`."""
-    before = {target.name: target.replicas for target in spec.clusters}
-    return [
-        target.name
-        for target in missing
-        if target.name not in before or (spec.is_divided and target.replicas > before[target.name])
-    ]
+    before = spec.assigned
+    return [t.name for t in missing if t.name not in before or (spec.is_divided and t.replicas > before[t.name])]

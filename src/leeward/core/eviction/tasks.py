@@ -178,7 +178,7 @@ def leave_further(
     spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
 ) -> ResourceBindingSpec:
     """Does as `leave`; where a part is leaving already, further replicas join its task, whose time begins anew."""
-    targets = {target.name: target.replicas for target in spec.clusters}
+    targets = spec.assigned
     following = {task.from_cluster: task for task in tasks if task.from_cluster in targets}
 
     def joined(task: GracefulEvictionTask) -> GracefulEvictionTask:

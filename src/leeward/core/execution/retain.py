@@ -12,8 +12,10 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
 from kubeapi.unstructured import mapping_at, put, text_at, value_at
 from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION, PRESERVED_ANNOTATION
+from leeward.core.copies.job_copies import is_job
 from leeward.core.execution.ownership import managed_keys
 from leeward.core.interpreter import retain
+from leeward.core.interpreter.jobs import says_finished
 
 _QUANTITIES = frozenset({"requests", "limits", "overhead", "capacity", "hard"})
 """Fields whose members are quantities, which the API server writes in its own way (`0.1` becomes `100m`)."""
@@ -31,6 +33,9 @@ def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest, retained: ReadO
     for path in _GIVEN_AT_BIRTH.get(text_at(desired, "kind"), ()):
         if value_at(merged, *path) is None and (given := value_at(observed, *path)) is not None:
             put(merged, given, *path)
+    done = value_at(observed, "spec", "completions")
+    if done is not None and is_job(observed) and says_finished(observed.get("status")):
+        put(merged, done, "spec", "completions")  # a finished Job does no more, and another number is refused
     theirs = mapping_at(observed, "metadata")
     kept = {key: theirs[key] for key in ("resourceVersion", "finalizers", "ownerReferences") if key in theirs}
     marks = {

@@ -184,7 +184,7 @@ def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
 
     A target of which a part is leaving has both until that has ended, or a person has ended it.
     """
-    assigned = {target.name: target.replicas for target in spec.clusters}
+    assigned = spec.assigned
     replicas = dict(assigned)
     for snapshot in spec.required_by:
         for target in snapshot.clusters:

@@ -91,7 +91,7 @@ def sight_of(
 ) -> CopySight:
     """`work_in` gives the binding's Work in a cluster."""
     spec, name = binding.spec, lost.name
-    targets = {target.name: target.replicas for target in spec.clusters}
+    targets = spec.assigned
     task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == name), None)
     holding = (EVICTION_HELD_CONDITION, REPLACEMENT_HELD_CONDITION)
     held = [find_condition(binding.status.conditions, each) for each in holding]

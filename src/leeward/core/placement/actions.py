@@ -34,9 +34,8 @@ from leeward.core.eviction.tasks import (
     replacement_task,
 )
 from leeward.core.eviction.volumes import has_claims, purge_mode_with_volumes, stay_behind
-from leeward.core.placement.concern import is_unplaced
 from leeward.core.placement.decision import Outcome
-from leeward.core.placement.ranks import ClusterRank, find_replacement
+from leeward.core.placement.ranks import ClusterRank, find_replacement, has_ended
 from leeward.core.placement.replacement import Targets, find_partial_replacement, place_anew, resized_between_terms
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
@@ -51,17 +50,18 @@ def place(at: Situation) -> Outcome:
     """Scheduling where it is due. Where no cluster fits the earlier result stays, and placing is tried again (S1).
 
     Nothing new goes to clusters where the release was tried in vain, as long as it can go elsewhere. After a change of
-    the placement nothing new goes to a cluster that is being left and is well again. Parts of a Job that have ended are
-    not placed anew, but where a part without a place is left of it.
+    the placement nothing new goes to a cluster that is being left and is well again. A Job that is over is not placed
+    anew, nor parts of it that have ended, but where a part without a place is left of it.
     """
     spec = at.spec
     if not at.authority.places or not needs_scheduling(msgspec.structs.replace(at.binding, spec=spec), at.clusters):
         return Outcome.of(spec)
     there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
-    over = tuple(target for target in there if target.name in at.done)
-    is_covered = spec.is_divided and sum(target.replicas for target in over) >= spec.replicas
-    if over and there == spec.clusters and (is_covered or (over == there and not is_unplaced(at.binding))):
-        return Outcome.of(spec, Placed(spec.clusters, at.binding.status.scheduler_observing_affinity_name))
+    is_covered = spec.is_divided and sum(target.replicas for target in there if target.name in at.done) >= spec.replicas
+    is_over = at.memory.over == spec.resource.uid or has_ended(at.binding, at.done)
+    if is_over or (is_covered and there == spec.clusters):
+        stays = Placed(there, at.binding.status.scheduler_observing_affinity_name) if there == spec.clusters else None
+        return Outcome(there, spec.graceful_eviction_tasks, stays)
     result = _place_anew(at, spec)
     if isinstance(result, Placed) and (taken := at.well_again & {target.name for target in result.clusters}):
         return Outcome(result.clusters, _tasks_but_of(spec, taken), result)

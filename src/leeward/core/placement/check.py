@@ -68,7 +68,7 @@ class _Move:
 
     @property
     def before(self) -> Mapping[str, int]:
-        return {target.name: target.replicas for target in self.snapshot.binding.spec.clusters}
+        return self.snapshot.binding.spec.assigned
 
     @property
     def after(self) -> Mapping[str, int]:

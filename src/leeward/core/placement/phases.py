@@ -76,9 +76,7 @@ def _told_in_term(decision: Decision, known: Snapshot, *, joined: bool, is_told:
     if joined:
         term = first_term_of(own, (target.name for target in decision.clusters), known.clusters) or observed
     if result is not None:
-        return (
-            decision if term == result.affinity_name else replace(decision, result=replace(result, affinity_name=term))
-        )
+        return replace(decision, result=replace(result, affinity_name=term))
     return decision if term == observed and is_told else replace(decision, result=Placed(decision.clusters, term))
 
 

@@ -15,7 +15,7 @@ of the question, nor are the groups that it fills; OWN fills none.
 Holds: S2, S3, S11, C1, C2. Karmada asks once, with all clusters.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
@@ -30,10 +30,12 @@ from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import is_held_down, tolerating_hold_down
 from leeward.core.eviction.due_evictions import decide_stay
+from leeward.core.placement.concern import is_unplaced
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
-from leeward.core.scheduling.spread_fields import is_over_clusters
+from leeward.core.scheduling.selection import is_limited
+from leeward.core.scheduling.spread_fields import constraints_beside
 
 NOBODY_ALIVE = Unplaceable("Error", "no cluster that is alive would hold a copy", {})
 
@@ -52,6 +54,16 @@ class ClusterRank(IntEnum):
 Ranks = Mapping[str, ClusterRank]
 """Ranks of clusters; all others have the first one, or are held down."""
 NO_RANKS: Ranks = {}
+
+
+def done_in(ended: Iterable[str], spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> Ranks:
+    """Ranks of the clusters in which a Job has `ended` that is to be done once, and not in each cluster."""
+    return {name: ClusterRank.DONE for name in ended if is_limited(spec, clusters)}
+
+
+def has_ended(binding: Binding, done: Ranks) -> bool:
+    """Tells whether all parts of a Job have ended that have a place, and none lacks one."""
+    return set() < binding.spec.assigned.keys() <= done.keys() and not is_unplaced(binding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +106,15 @@ class RankedQuestion:
                 return _joined(Placed((), self.binding.status.scheduler_observing_affinity_name), kept)
             kept = ()
         asked = _asked_of(rank, spec, ranks)
+        filling = [target.name for target in kept if ranks[target.name] is not ClusterRank.OWN]
         result = schedule(
-            _without_kept(asked, kept, ranks),
+            _without_kept(asked, kept, len(filling)),
             self.binding.status,
             candidates(asked, self.fleet, self.now, [name for name, each in ranks.items() if each > rank]),
             keep_assigned=self.fails_over,
             trace=self.trace,
             around=self.around,
+            beside=tuple(self.fleet[name] for name in filling if name in self.fleet),
         )
         if isinstance(result, Unplaceable):
             return result
@@ -175,18 +189,12 @@ def _joined(result: Placed, kept: tuple[TargetCluster, ...]) -> Placed:
     return Placed(tuple(sorted((*result.clusters, *kept), key=lambda target: target.name)), result.affinity_name)
 
 
-def _without_kept(spec: ResourceBindingSpec, kept: tuple[TargetCluster, ...], ranks: Ranks) -> ResourceBindingSpec:
-    """The part that is left to place: neither these replicas, nor these groups of a constraint on clusters."""
+def _without_kept(spec: ResourceBindingSpec, kept: tuple[TargetCluster, ...], filling: int) -> ResourceBindingSpec:
+    """The part that is left to place: neither these replicas, nor so many groups of a constraint on clusters."""
     if not kept:
         return spec
     placement = spec.placement or Placement()
-    groups = sum(ranks[target.name] is not ClusterRank.OWN for target in kept)
-    constraints = tuple(
-        msgspec.structs.replace(c, min_groups=max(1, c.min_groups - groups), max_groups=c.max_groups - len(kept))
-        if is_over_clusters(c)
-        else c
-        for c in placement.spread_constraints
-    )
+    constraints = constraints_beside(placement.spread_constraints, filling, len(kept))
     held = sum(target.replicas for target in kept)
     return msgspec.structs.replace(
         spec,

@@ -19,13 +19,7 @@ from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh
 from leeward.core.copies.job_copies import is_job_under_way, over_in
 from leeward.core.copies.memory import NO_INSTANTS, BindingMemory, memory_patch, parse_memory
-from leeward.core.eviction.application import (
-    FailedCopies,
-    application_failover,
-    find_failures,
-    remember_failures,
-    seen_items,
-)
+from leeward.core.eviction.application import FailedCopies, failures_of, seen_items
 from leeward.core.eviction.blocked_evictions import is_braked
 from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions, purge_mode_of
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
@@ -43,12 +37,12 @@ from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.eviction.withdrawal import Returns
 from leeward.core.placement.cause import with_cause
 from leeward.core.placement.decision import Outcome
-from leeward.core.placement.ranks import NO_RANKS, ClusterRank, Ranks
+from leeward.core.placement.ranks import NO_RANKS, ClusterRank, Ranks, done_in, has_ended
 from leeward.core.placement.snapshot import Authority, PlacementSettings, Snapshot, authority_over
 from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
+from leeward.core.scheduling.affinity import in_term_of_ended
 from leeward.core.scheduling.cached_property import CachedProperty
 from leeward.core.scheduling.reschedule import placement_changed
-from leeward.core.scheduling.selection import is_limited
 
 
 @dataclass(frozen=True)
@@ -130,8 +124,10 @@ class Situation:
 
     @CachedProperty
     def spec(self) -> ResourceBindingSpec:
-        """The binding's spec without the eviction tasks that are finished."""
-        return msgspec.structs.replace(self.binding.spec, graceful_eviction_tasks=self.assessment.kept)
+        """The binding's spec without the eviction tasks that are finished. A Job of which a copy has ended stays in its
+        affinity term."""
+        spec = msgspec.structs.replace(self.binding.spec, graceful_eviction_tasks=self.assessment.kept)
+        return in_term_of_ended(spec, self.binding.status, self.ended)
 
     @CachedProperty
     def taint_evictions(self) -> DueEvictions:
@@ -174,12 +170,13 @@ class Situation:
     @CachedProperty
     def ended(self) -> frozenset[str]:
         """Clusters in which all that a Job has to do there is over: nobody begins that again."""
-        return over_in(self.snapshot.works, self.binding.spec.resource.uid)
+        spec = self.binding.spec
+        return over_in(self.snapshot.works, spec.resource.uid) | self.memory.targets_over(spec)
 
     @CachedProperty
     def done(self) -> Ranks:
         """Ranks of the clusters in which a Job has ended that is to be done once, and not in each cluster."""
-        return {name: ClusterRank.DONE for name in self.ended if is_limited(self.spec, self.clusters)}
+        return done_in(self.ended, self.spec, self.clusters)
 
     def runs_job(self, cluster: str) -> bool:
         """Tells whether a Job is seen to run there. A policy that purges `Directly` lets it go at once."""
@@ -208,12 +205,9 @@ class Situation:
     @CachedProperty
     def failures(self) -> FailedCopies:
         """Copies that stay unhealthy in clusters that are well."""
-        spec, memory, at = self.spec, self.memory, self.snapshot
-        if not self.authority.fails_over or not (application_failover(spec) or memory.clusters):
-            return FailedCopies(BindingMemory(memory.release, memory.replicas, memory.released_at))
-        if application_failover(spec) is None:
-            return remember_failures(spec, self.reports, memory, self.now)
-        return find_failures(spec, self.reports, memory, self.now, at.attention)
+        if not self.authority.fails_over:
+            return FailedCopies(msgspec.structs.replace(self.memory, healthy_since=None, clusters={}))
+        return failures_of(self.spec, lambda: self.reports, self.memory, self.now, self.snapshot.attention)
 
     @property
     def reports(self) -> tuple[AggregatedStatusItem, ...]:
@@ -226,10 +220,10 @@ class Situation:
         at, grace = self.snapshot, self.settings.graceful_seconds
         if not self.authority.fails_over or at.brake:
             return StalledTargets()
-        kept = msgspec.structs.replace(self.binding, spec=self.spec)
         awaited = NO_INSTANTS if self.stays_in_place else self.memory.awaited
-        if not awaited and not kept.spec.graceful_eviction_tasks:
+        if not awaited and not self.spec.graceful_eviction_tasks:
             return StalledTargets()
+        kept = msgspec.structs.replace(self.binding, spec=self.spec)
         return find_stalled(kept, self.copies, at.now, grace, at.attention, awaited, self.memory.released_at)
 
     @CachedProperty
@@ -247,6 +241,9 @@ class Situation:
         if outcome.withdrawal is None and self.authority.places:
             awaited = await_targets(self.binding, outcome.clusters, tasks, self.clusters, works, self.now, awaited)
         memory = self.failures.memory.after_leaving(failed, remember=True, awaited=awaited)
+        done = done_in(self.ended, self.binding.spec, self.clusters)
+        if len(outcome.clusters) < len(self.spec.clusters) and has_ended(self.binding, done):
+            memory = msgspec.structs.replace(memory, over=self.spec.resource.uid)
         return memory_patch(self.binding, memory, is_moving=any(map(moves_on, tasks)))
 
     @CachedProperty

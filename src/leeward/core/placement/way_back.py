@@ -15,13 +15,12 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from leeward.api.policy import Placement
 from leeward.core.eviction.failback import Failback, may_return, trusted_at
 from leeward.core.eviction.original_placement import OriginalPlacement, goal_of
 from leeward.core.placement.ranks import candidates
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, schedule
-from leeward.core.scheduling.affinity import affinity_names, common_term, is_in_term
+from leeward.core.scheduling.affinity import affinity_names, common_term, is_in_term, with_term_alone
 from leeward.core.scheduling.candidates import feasible_in, fits_in
 from leeward.core.scheduling.model import Request
 
@@ -108,14 +107,7 @@ def _known(at: Situation, original: OriginalPlacement, term: str) -> Mapping[str
 def _scheduled(at: Situation, members: _Members) -> Mapping[str, int]:
     """Placement in the term on clusters that are trusted, as the scheduler makes it; empty where there is none."""
     spec, status = at.own_binding.spec, at.own_binding.status
-    placement = spec.placement or Placement()
-    alone = tuple(each for each in placement.cluster_affinities if each.affinity_name == members.term)
-    bare = msgspec.structs.replace(
-        spec,
-        clusters=(),
-        graceful_eviction_tasks=(),
-        placement=msgspec.structs.replace(placement, cluster_affinities=alone),
-    )
+    bare = msgspec.structs.replace(with_term_alone(spec, members.term), clusters=(), graceful_eviction_tasks=())
     result = schedule(bare, status, candidates(bare, at.clusters, at.now, members.barred))
     if not isinstance(result, Placed):
         return {}
@@ -125,7 +117,7 @@ def _scheduled(at: Situation, members: _Members) -> Mapping[str, int]:
 def _fits(at: Situation, goal: Mapping[str, int], members: _Members) -> bool:
     """Tells whether each cluster that is to get replicas may have them, and has room for them."""
     spec = at.own_binding.spec
-    held = {target.name: target.replicas for target in spec.clusters}
+    held = spec.assigned
     missing = {name: count - held.get(name, 0) for name, count in goal.items() if held.get(name, -1) < count}
     return all(
         name in members.trusted and fits_in(Request(spec), at.clusters, name, count) for name, count in missing.items()

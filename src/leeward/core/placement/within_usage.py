@@ -9,7 +9,7 @@ out of a cluster that it names no more. That copy stays until the quota lets in 
 Karmada: differs. Its scheduler tries the larger result again and again, and a dead cluster's replicas stay lost.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 import msgspec
@@ -41,7 +41,12 @@ def _allowed(snapshot: Snapshot, decision: Decision) -> Decision | None:
     is_illegal = is_cut and not is_spread(msgspec.structs.replace(spec, clusters=clusters), snapshot.clusters)
     returned = {*decision.withdrawn, *decision.returning}
     is_lost = not returned.issubset(target.name for target in clusters)
-    if is_illegal or is_lost or not spec.clusters or _sum(clusters) > _sum(spec.clusters):
+    if (
+        is_illegal
+        or is_lost
+        or not spec.clusters
+        or sum(target.replicas for target in clusters) > sum(spec.assigned.values())
+    ):
         return None
     return replace(decision, clusters=clusters)
 
@@ -82,10 +87,6 @@ def _may_stay(snapshot: Snapshot, decision: Decision, name: str) -> bool:
 
 def _at_most(target: TargetCluster, replicas: int) -> TargetCluster:
     return msgspec.structs.replace(target, replicas=replicas) if target.replicas > replicas else target
-
-
-def _sum(targets: Iterable[TargetCluster]) -> int:
-    return sum(target.replicas for target in targets)
 
 
 def _staying(binding: Binding, decision: Decision) -> Decision:

@@ -3,11 +3,13 @@
 Karmada: pkg/util/selector.go, plugins/clusteraffinity; same.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
-from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.api.work import Binding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling.model import Filter, Request
 
 UNKNOWN_TIER = 1000
@@ -57,6 +59,22 @@ def terms_by_name(spec: ResourceBindingSpec) -> Mapping[str, ClusterAffinityTerm
 def is_in_term(spec: ResourceBindingSpec, affinity_name: str, cluster: Cluster | None) -> bool:
     """Tells whether the affinity term lets the cluster in; one that is not there is judged by nobody."""
     return cluster is None or _reject(Request(spec, affinity_name), cluster) is None
+
+
+def in_term_of_ended(
+    spec: ResourceBindingSpec, status: ResourceBindingStatus, ended: Collection[str]
+) -> ResourceBindingSpec:
+    """`spec` with the observed term alone, where a Job for each cluster of a term has `ended` in some cluster."""
+    name = status.scheduler_observing_affinity_name
+    return with_term_alone(spec, name) if ended and name in affinity_names(spec) and not spec.is_divided else spec
+
+
+def with_term_alone(spec: ResourceBindingSpec, name: str) -> ResourceBindingSpec:
+    """`spec` with no affinity term but this one."""
+    placement = spec.placement or Placement()
+    alone = tuple(term for term in placement.cluster_affinities if term.affinity_name == name)
+    placement = msgspec.structs.replace(placement, cluster_affinities=alone)
+    return msgspec.structs.replace(spec, placement=placement)
 
 
 def tier_of(request: Request, cluster: Cluster) -> int:

@@ -80,6 +80,7 @@ class Request:
     `multiple_pod_templates`: components that go to exactly one cluster are placed as a set.
     `trace`: where to note why; None asks for nothing.
     `keep_assigned`: a failover asks. Assigned replicas stay, under static weights, too; only the rest is divided.
+    `beside`: clusters of targets that stay as they are, and are no part of the request. They fill groups of clusters.
     `claims` ranks the clusters that hold claims of the template, see `claim_locality`.
     """
 
@@ -95,6 +96,7 @@ class Request:
     """Term of the name `affinity_name`, where who asks has it at hand."""
     shared_digest: bytes = b""
     """Digest of the placement without its terms, where who asks for many terms has it at hand."""
+    beside: tuple[Cluster, ...] = ()
 
     @CachedProperty
     def placement(self) -> Placement:
@@ -149,11 +151,11 @@ class Request:
     @CachedProperty
     def assigned(self) -> Mapping[str, int]:
         """Replicas per cluster of the earlier result."""
-        return {target.name: target.replicas for target in self.spec.clusters}
+        return self.spec.assigned
 
     def keeps(self, name: str) -> bool:
         """Tells whether the replicas of this cluster come before all else."""
-        return self.keep_assigned and name in self.assigned
+        return (self.keep_assigned and name in self.assigned) or any(name == each.name for each in self.beside)
 
     @CachedProperty
     def evicted_from(self) -> frozenset[str]:

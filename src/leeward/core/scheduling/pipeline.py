@@ -5,6 +5,7 @@ Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; sa
 one. These are tried, too, when no later one gives a result: in a failover, and where copies are due.
 """
 
+from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling.affinity import terms_by_name
@@ -25,18 +26,17 @@ def schedule(
     trace: Trace | None = None,
     *,
     around: bool = False,
+    beside: tuple[Cluster, ...] = (),
 ) -> Placed | Unplaceable:
     """Places the binding's template; when no affinity term gives a result, the outcome says why the first one did not.
 
-    `keep_assigned` is for a failover: see `Request`. It goes around the terms; so does a binding with copies that are
-    due (`around`).
-    `trace` is told why; it costs nothing when it is not asked for. Holds: S2, S3, C2.
+    `keep_assigned` is for a failover: see `Request`, also for `beside`. It goes around the terms; so does a binding
+    with copies that are due (`around`). `trace` is told why, at no cost where it is None. Holds: S2, S3, C2.
     """
     profile = clusters.arrays.profile
     claims = claim_ranks(profile.held_claims(spec), profile.may_serve)
     first_failure: Unplaceable | None = None
-    terms = terms_by_name(spec)
-    shared_digest = digest_without_terms(spec.placement or Placement())
+    terms, shared_digest = terms_by_name(spec), digest_without_terms(spec.placement or Placement())
     for affinity_name in affinity_names_to_try(spec, status, around=around or keep_assigned):
         request = Request(
             spec,
@@ -49,6 +49,7 @@ def schedule(
             claims,
             terms.get(affinity_name),
             shared_digest,
+            beside,
         )
         outcome = without_loss(request, place(request, clusters), clusters, profile)
         if isinstance(outcome, Placed):

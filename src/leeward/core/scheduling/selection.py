@@ -6,10 +6,12 @@ for static weights. Karmada fails on zone, provider and label; here they are spr
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement, ReplicaSchedulingStrategy, SpreadConstraint
 from leeward.api.work import ResourceBindingSpec
-from leeward.core.scheduling.groups import groupings
+from leeward.core.scheduling.groups import Grouping, groupings
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.spread_fields import cluster_constraint, is_over_clusters
 from leeward.core.scheduling.spreading import select_by_groups
@@ -22,6 +24,8 @@ def select(request: Request, candidates: Sequence[Candidate]) -> tuple[Candidate
         return tuple(candidates)
     by_group, by_cluster = groupings(constraints), cluster_constraint(constraints)
     if by_group:
+        if request.beside:
+            return _select_beside(request, candidates, by_group, by_cluster)
         return select_by_groups(request, candidates, by_group, by_cluster)
     if by_cluster is not None:
         return select_by_cluster(request, candidates, by_cluster)
@@ -95,6 +99,24 @@ def select_by_cluster(
     if chosen is None:
         return Unplaceable("Error", f"no enough resource when selecting {need} clusters", {})
     return chosen
+
+
+def _select_beside(
+    request: Request, candidates: Sequence[Candidate], by: Sequence[Grouping], cluster: SpreadConstraint | None
+) -> tuple[Candidate, ...] | Unplaceable:
+    """Choice by groups, of which others are filled already. The constraint over clusters is without these others."""
+    there = tuple(Candidate(each, tier=0, score=0, room=0, assigned=0) for each in request.beside)
+    names, needs_room = {each.name for each in there}, divides(request.placement.replica_scheduling)
+    if cluster is not None:
+        least, most = cluster.min_groups + len(there), cluster.max_groups + len(there)
+        cluster = msgspec.structs.replace(cluster, min_groups=least, max_groups=most)
+
+    def takes_all(chosen: Sequence[Candidate]) -> bool:
+        new = [each for each in chosen if each.name not in names]
+        return bool(new) and (not needs_room or _room(new) >= request.needed)
+
+    chosen = select_by_groups(request, (*there, *candidates), by, cluster, takes_all)
+    return chosen if isinstance(chosen, Unplaceable) else tuple(each for each in chosen if each.name not in names)
 
 
 def _with_room_for(

@@ -4,6 +4,8 @@ the meaning of each.
 
 from collections.abc import Iterable
 
+import msgspec
+
 from leeward.api.policy import SpreadConstraint
 from leeward.api.spread_field import SpreadField, rules_of_field
 
@@ -22,3 +24,16 @@ def is_over_clusters(constraint: SpreadConstraint) -> bool:
 def cluster_constraint(constraints: Iterable[SpreadConstraint]) -> SpreadConstraint | None:
     """Constraint that counts clusters; the last of several, as for every field."""
     return next((each for each in reversed(tuple(constraints)) if is_over_clusters(each)), None)
+
+
+def constraints_beside(
+    constraints: Iterable[SpreadConstraint], filling: int, kept: int
+) -> tuple[SpreadConstraint, ...]:
+    """The constraints that are left beside so many `kept` clusters, of which some are `filling` groups. Those that
+    count groups are as they were: which groups are filled depends on the clusters (`Request.beside`)."""
+    return tuple(
+        msgspec.structs.replace(c, min_groups=max(1, c.min_groups - filling), max_groups=c.max_groups - kept)
+        if is_over_clusters(c)
+        else c
+        for c in constraints
+    )

@@ -8,7 +8,7 @@ Karmada: spreadconstraint/select_clusters_by_region.go; the same for regions. Ka
 Holds: S2.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from leeward.api.policy import SpreadConstraint
@@ -24,22 +24,27 @@ Choice = tuple[Candidate, ...]
 
 
 def select_by_groups(
-    request: Request, candidates: Sequence[Candidate], by: Sequence[Grouping], cluster: SpreadConstraint | None
+    request: Request,
+    candidates: Sequence[Candidate],
+    by: Sequence[Grouping],
+    cluster: SpreadConstraint | None,
+    takes_all: Callable[[Choice], bool] | None = None,
 ) -> Choice | Unplaceable:
-    """`candidates` best first; `by` has at least one grouping."""
-    at_least = cluster.min_groups if cluster else 0
+    """`candidates` best first; `by` has at least one grouping. With `takes_all`, the first legal choice that it
+    accepts, also with more groups than the least."""
+    at_least, alone = cluster.min_groups if cluster else 0, len(by) == 1 and takes_all is None
     for grouping in by:
         least = grouping.constraint.min_groups
         if len(grouping.groups(request, candidates, at_least)) < least:
             message = f"the number of feasible {grouping.title} is less than spreadConstraint.MinGroups"
             return Unplaceable("Error", message, {})
-    found_any, is_regions = False, len(by) == 1 and by[0].title == SpreadField.REGION
-    for allowed, firsts in islice(_choices(request, candidates, by, at_least, len(by) == 1), MAX_CHOICES):
+    found_any, is_regions = False, alone and by[0].title == SpreadField.REGION
+    for allowed, firsts in islice(_choices(request, candidates, by, at_least, alone), MAX_CHOICES):
         found_any = True
         chosen = _fill(allowed, firsts, by, cluster)
         if request.trace is not None:
             request.trace.groups = {grouping.title: grouping.weights(request, chosen, at_least) for grouping in by}
-        if is_regions or _is_legal(chosen, by, at_least):
+        if is_regions or (_is_legal(chosen, by, at_least) and (takes_all is None or takes_all(chosen))):
             return chosen
     if not found_any and len(by) == 1 and (at_least or not overlap(by[0].groups(request, candidates, at_least))):
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"

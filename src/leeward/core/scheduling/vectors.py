@@ -67,6 +67,7 @@ def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
         request.is_set,
         repr(spec.components),
         tuple(sorted(request.claims.items())),
+        tuple(cluster.name for cluster in request.beside),
         None if view.allowed is None else view.allowed.tobytes(),
     )
 
@@ -166,7 +167,7 @@ def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, f
     if not feasibility.groupings:
         return None if cluster is None else _best(request, found, cluster)
     codes = feasibility.group_codes
-    if codes is None:
+    if codes is None or request.beside:
         return None
     inside = codes[0][found.rows], codes[1]
     numbers = (found.available, found.score, found.kept, found.claims)

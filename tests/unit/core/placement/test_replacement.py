@@ -220,14 +220,19 @@ def test_c2_a_target_of_which_a_part_is_leaving_keeps_the_other_part_in_a_failov
     assert sum(placed.values()) == 4
 
 
-def test_s2_what_keeps_its_place_counts_for_the_groups_of_clusters_and_for_no_others() -> None:
+def test_s2_what_keeps_its_place_fills_its_groups() -> None:
     unseen = cluster("b", ready="False", region="x")
     there = cluster("c", region="y")
     assert found(place_of(of(constrained(2, 2), 1, leaving("a"), b=1), dead("a"), unseen, there)) == {"b": 1, "c": 1}
     by_region = of(constrained(2, 2, "region"), 1, leaving("a"), b=1)
-    assert found(place_of(by_region, dead("a"), unseen, there)) is None
-    both = found(place_of(by_region, dead("a"), unseen, there, cluster("d", region="x")))
-    assert both == {"b": 1, "c": 1, "d": 1}
+    assert found(place_of(by_region, dead("a"), unseen, there)) == {"b": 1, "c": 1}
+    beside = cluster("d", region="x")
+    assert found(place_of(by_region, dead("a"), unseen, there, beside)) == {"b": 1, "c": 1}
+    assert found(place_of(by_region, dead("a"), unseen, beside)) is None, "both are in one region"
+    one_region = of(constrained(1, 1, "region"), 1, leaving("a"), b=1)
+    assert found(place_of(one_region, dead("a"), unseen, there)) is None, "it would be in a second one"
+    three = of(constrained(3, 3, "region"), 1, leaving("a"), b=1)
+    assert found(place_of(three, dead("a"), unseen, there)) is None, "there is no third one"
 
 
 def test_what_is_kept_in_a_lost_cluster_is_no_part_of_what_the_others_hold() -> None:
