@@ -19,6 +19,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import binding_name
 from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import Binding, BindingResource, ResourceBinding, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.execution.first_ordinals import with_ordinals
 from leeward.core.execution.works import build_works, manifests_by_cluster
 from leeward.core.interpreter import replicas_of
 from leeward.core.overrides.applicable import in_order, precision_of, rules_for, select_overridden
@@ -65,7 +66,8 @@ class RenderedCopy:
 def render_copies(application: Application, named: Sequence[str] = ()) -> list[RenderedCopy]:
     """Copies by cluster: those of the clusters that are `named`, else of all that need or have a Work.
 
-    A cluster that is named and is no target is rendered with the replicas of the template.
+    A cluster that is named and is no target is rendered with the replicas of the template, and a new copy without the
+    ordinals that its cluster's slot gives it.
     """
     binding = _placed(application, named)
     template, own = application.template, [each for each in application.policies if each.namespace]
@@ -76,6 +78,9 @@ def render_copies(application: Application, named: Sequence[str] = ()) -> list[R
         if isinstance(result, OverrideFailure):
             failed[cluster] = f"{_name(result.policy)}: {result.message}" if result.policy else result.message
         else:
+            done[cluster] = result
+    for cluster, result in with_ordinals(done, application.works, {}, application.clusters).items():
+        if isinstance(result, Overridden):
             done[cluster] = result
     works = build_works(binding, template, rendered=done, present=application.works)
     copies = [

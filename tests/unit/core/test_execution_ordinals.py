@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 
 from kubeapi.meta import Manifest
+from leeward.answers.rendered_copies import Application, render_copies
 from leeward.api.cluster import Cluster
 from leeward.api.ordinals import FIRST_ORDINAL_ANNOTATION, ORDINALS_ANNOTATION
 from leeward.api.work import Work, WorkloadTemplate, WorkSpec
@@ -14,7 +15,7 @@ from leeward.core.admission_warnings import warnings_for
 from leeward.core.execution.first_ordinals import SLOT, next_slots, parse_slots, with_ordinals, without_slot
 from leeward.core.interpreter.dependencies import stateful_set_dependencies
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
-from tests.builders import cluster, work
+from tests.builders import binding, cluster, duplicated, targets, work
 
 
 def stateful_set(replicas: int = 2, asks: str | None = "ByCluster", **spec: object) -> Manifest:
@@ -161,3 +162,14 @@ def test_the_headless_service_is_a_dependency_of_a_set_with_ordinals_by_cluster_
 )
 def test_ordinals_without_effect_are_told_at_admission(manifest: Manifest, said: list[str]) -> None:
     assert warnings_for(manifest) == said
+
+
+def test_a_rendering_offline_shows_the_ordinals_of_the_copy_that_is_there() -> None:
+    (made,) = with_ordinals({"member1": Overridden(stateful_set())}, {}, {"member1": 3}, {}).values()
+    assert isinstance(made, Overridden)
+    template = stateful_set()
+    works = {"member1": present("member1", dict(made.manifest))}
+    bound = binding(duplicated("member1"), 2, targets(member1=2))
+    (copy,) = render_copies(Application(template, {"member1": cluster("member1")}, bound, works=works))
+    assert copy.wanted is not None
+    assert copy.wanted["spec"]["ordinals"] == {"start": 3000}
