@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from controller_runtime import READING, FencedTransport, LeaderElector, NotLeading
 from kubeapi.loop import Supervisor
 from kubeclient import Client, Request, Response, Transport
+from kubecluster.network import LinkedTransport
 from kubeserver.inprocess import ADMIN
 from leeward.api.names import leader_identity
 from leeward.manager.control_plane import ControllerManager
@@ -20,7 +21,6 @@ from leeward.runtime.shard_leases import LeaderWatch, ShardElector
 from leeward.runtime.shard_spread import ShardSpread
 from leeward.runtime.sharding import LeaderSettings, Sharding
 from leeward.runtime.work_share import WHOLE, Shard, WorkShare
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import CONTROLLERS, World
 
 LEASE = "karmada-controller-manager"

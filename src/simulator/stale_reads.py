@@ -7,9 +7,9 @@ and still there where that deleted it; a list of the revision before the last wr
 from dataclasses import dataclass, field
 
 from kubeclient import Request, Response
+from kubecluster.journal import Journal, Write
 from kubeserver.errors import not_found, status_response
 from kubeserver.store.record import Record
-from leeward.sim.journal import Journal, Write
 from simulator.paths import Target, resource_of, target_of
 
 JSON = {"content-type": "application/json"}

@@ -10,6 +10,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response, Transport
 from kubeclient import Client, Unreachable
+from kubecluster.journal import JournaledMedium
 from kubeserver.handlers.initializing import InitializingStorage
 from kubeserver.inprocess import ADMIN, InProcessTransport
 from kubeserver.starting import start_apiserver
@@ -22,7 +23,6 @@ from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.manager.webhook_templates import WebhookTemplates
-from leeward.sim.journal import JournaledMedium
 from tests.migration.recorded import CONTROL_PLANE, RecordedWorld, contents_of, recorded, recorded_webhooks
 
 CLUSTERS_PATH = "/apis/cluster.karmada.io"

@@ -13,6 +13,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, WorldError
+from kubecluster.journal import Write
 from leeward.api.names import CLUSTER_NAMESPACE, FLAPPING_TAINT, HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, OUTAGES, PROPAGATION_POLICIES, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import CUSTOM_KINDS
@@ -24,7 +25,6 @@ from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTER
 from leeward.app.migration.review import refusals
 from leeward.core.settings_in_force import SettingsInForce, render_settings
 from leeward.operations.bindings import list_manifests
-from leeward.sim.journal import Write
 from leeward.webhook.configurations import MUTATING, VALIDATING
 from tests.migration.aggregated import SERVICE, AggregatedWorld
 from tests.migration.joining_agent import JoiningAgent

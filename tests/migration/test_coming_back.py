@@ -8,6 +8,7 @@ import pytest
 from kubeapi.core import LEASES
 from kubeapi.meta import Manifest
 from kubeclient import Client, Forbidden
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.names import CLUSTER_NAMESPACE, KUBE_SYSTEM_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
 from leeward.app.local.errors import FleetError
@@ -18,7 +19,6 @@ from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTER
 from leeward.app.migration.one_at_a_time import SETTINGS, alone
 from leeward.app.migration.review import refusals
 from leeward.operations.bindings import list_manifests
-from leeward.sim.network import LinkedTransport
 from leeward.webhook.configurations import MUTATING, VALIDATING
 from tests.migration.aggregated import SERVICE, AggregatedWorld
 from tests.migration.recorded import recorded_webhooks

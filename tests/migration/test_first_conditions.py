@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from kubeapi.meta import Manifest
+from kubecluster.journal import Write
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.controllers.binding import first_conditions
 from leeward.controllers.binding.first_conditions import APART, LOOKS_AGAIN, SETTLES
-from leeward.sim.journal import Write
 from leeward.sim.world import World
 from tests.migration.recorded import RecordedWorld
 from tests.migration.test_switch import TEMPLATES, Writes, assert_next_to_nothing_is_written, kept, take_over

@@ -13,8 +13,8 @@ import pytest
 from kubeapi.core import EVENTS
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubecluster.journal import Write
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
-from leeward.sim.journal import Write
 from leeward.sim.world import World
 from tests.migration.karmada_agent import KarmadaAgent
 from tests.migration.recorded import CONTROL_PLANE, MEMBERS, RecordedWorld, recorded

@@ -5,10 +5,10 @@ import pytest
 from kubeapi.core import NAMESPACES, SECRETS, Namespace
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeclient import Client, Forbidden
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, AGENT_USER_PREFIX, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.security.test_bootstrap_tokens import UNTYPED_SECRETS, Desk, Tell, tell
 from tests.security.worlds import play_in

@@ -20,6 +20,7 @@ from kubeapi.core import EVENTS, NAMESPACES, SECRETS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, Invalid, NotFound
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
@@ -33,7 +34,6 @@ from leeward.api.names import (
 )
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Work
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.security.worlds import RBAC, UnaskedWorld, namespaces, play_in, user_with, written
 from tests.world.stories import CONFIG_MAPS, apply, policy

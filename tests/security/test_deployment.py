@@ -30,6 +30,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Request, Response
 from kubeclient import AlreadyExists, Client, Forbidden, Transport
+from kubecluster.network import LinkedTransport
 from kubeserver.auth.authorization.attributes import attributes_of
 from kubeserver.handler import User
 from leeward.answers.reading import read_fleet
@@ -60,7 +61,6 @@ from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.runtime.certificate_requests import REQUESTS
 from leeward.runtime.sharding import LeaderSettings
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, CONTROLLERS, Mode, World
 from tests.rendered_chart import CHART, WHOLE, components, rendered
 from tests.world.estimators import WorldEstimator, play_with_estimators

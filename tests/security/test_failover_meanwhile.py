@@ -25,12 +25,12 @@ from kubeapi.loop.virtual import VirtualLoop
 from kubeapi.meta import Manifest
 from kubeapi.selectors import Selector, matches
 from kubeclient import Client, Invalid, Request, Response
+from kubecluster.network import Place
 from kubeserver.handler import StreamResponse, User
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.core.propagation import matching, selecting
 from leeward.manager.timing import Timing
 from leeward.runtime import policy_index
-from leeward.sim.network import Place
 from leeward.sim.world import Mode, World
 from tests.security.test_load import config_map, naming
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, by_weight, deployment, policy, ready_replicas

@@ -20,10 +20,10 @@ from kubeapi.certificate_requests import Subject, make_request
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeclient import AlreadyExists, Client, Forbidden
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.names import AGENT_GROUP
 from leeward.manager.timing import Timing
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.migration.joining_agent import LEASES, SECRETS
 from tests.migration.karmadactl import (

@@ -14,12 +14,12 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Response
 from kubeclient import Client, Request
+from kubecluster.network import Answering, Link, LinkedTransport
 from kubeserver.handler import StreamResponse
 from leeward.dashboard import asked_as_user
 from leeward.dashboard.asked_as_user import HIDDEN, LABELS_SECONDS, MOST_LETTERS, AskedAsUser, without_secrets
 from leeward.dashboard.context import SESSION_HEADER, DashboardContext
 from leeward.dashboard.user_shares import TooManyAtOnce
-from leeward.sim.network import Answering, Link, LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.recorded_views import context_of
 from tests.security.worlds import namespaces, user_with

@@ -14,10 +14,10 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, Invalid, Undecodable
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import CLUSTERS, PROPAGATION_POLICIES, RESOURCE_BINDINGS
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, namespaces, play_in, user_with
 from tests.world.stories import POLICIES, apply, by_weight, deployment, policy, ready_replicas

@@ -9,11 +9,11 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, Request
+from kubecluster.network import LinkedTransport
 from kubeserver.admission import Admission
 from kubeserver.handler import User
 from kubeserver.store import Store
 from leeward.manager.timing import Timing
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.kubeserver.api_world import DEFINITIONS, Answer, ApiWorld
 from tests.world.test_detection import answers

@@ -7,6 +7,7 @@ import msgspec
 
 from kubeapi.transport import Response
 from kubeclient import Request
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
 from leeward.answers.decisions import expected_of, explained, fleet_of, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState, decode_state, encode_state
@@ -16,7 +17,6 @@ from leeward.answers.reading import read_fleet
 from leeward.answers.redaction import redacted_binding, redacted_cluster_binding
 from leeward.answers.what_if import what_if
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS
-from leeward.sim.network import Answering
 from leeward.sim.world import World
 
 SOON, LATER = timedelta(), timedelta(hours=1)

@@ -14,6 +14,7 @@ from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, Request
+from kubecluster.network import LinkedTransport
 from leeward.answers import decisions
 from leeward.answers.advice import naming, placement_of
 from leeward.answers.explanation import ApplicationState
@@ -31,7 +32,6 @@ from leeward.manager.settings import ManagerSettings
 from leeward.operations.brake import release_brake
 from leeward.operations.drain import start_cordon, start_drain, undo_cordon, undo_drain
 from leeward.planning.recording import decode_recorded
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import picture
 from tests.world.stories import (

@@ -7,6 +7,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
 from kubeclient import Client, Forbidden, NotFound
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.names import (
@@ -19,7 +20,6 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.manager.timing import Timing
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
 ROLES = Resource.of_manifests("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", False)

@@ -16,6 +16,7 @@ from kubeapi.core import LEASES
 from kubeapi.loop.supervisor import Supervisor
 from kubeclient import Client, Request, Response, Transport
 from kubeclient.updating import UpdatingTransport
+from kubecluster.network import Link, LinkedTransport
 from kubeserver.handler import User
 from leeward.agent.agent import Agent
 from leeward.agent.registration import Registration
@@ -25,7 +26,6 @@ from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import Member
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.sharding import LeaderSettings
-from leeward.sim.network import Link, LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.migration.joining_agent import JoiningAgent
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas

@@ -2,12 +2,12 @@
 
 import random
 
+from kubecluster.network_faults import FaultProfile, NetworkFaults
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
 from leeward.api.names import REMOVAL_HELD_ANNOTATION, work_name
 from leeward.api.resource import CLUSTERS
 from leeward.sim.member import agent_of
-from leeward.sim.network_faults import FaultProfile, NetworkFaults
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, apply, deployment, identities, play, policy, tasks
 from tests.world.test_detection import answers, status

@@ -13,13 +13,13 @@ from kubeapi.core import EVENTS, LEASES
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import format_micro_time
 from kubeclient import Client, NotFound
+from kubecluster.network import LinkedTransport
 from kubeserver.inprocess import ADMIN
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, SCHEDULER_LEASE, SYSTEM_NAMESPACE, leader_identity
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import EvictionSettings, ManagerSettings
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
 

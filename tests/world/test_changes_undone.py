@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Request, Response
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
-from leeward.sim.network import Answering
 from leeward.sim.world import World
 from tests.world.stories import CONFIG_MAPS, apply, play, policy
 from tests.world.test_overrides import BOTH, TWO

@@ -9,12 +9,12 @@ import pytest
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeclient import Client, Request, Response
+from kubecluster.network import LinkedTransport
 from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.dashboard.following import KEPT_SECONDS, FleetFollower
 from leeward.dashboard.frames import Frame
 from leeward.dashboard.rights import NOTHING_SEEN, WHOLE_SIGHT, FleetSight, review_sight
 from leeward.dashboard.views import FleetRenderer
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.security.worlds import namespaces, user_with
 from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks

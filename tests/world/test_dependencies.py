@@ -9,6 +9,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Response
 from kubeclient import Request
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
 from leeward.api.names import (
     DEPENDENCIES_ANNOTATION,
@@ -18,7 +19,6 @@ from leeward.api.names import (
 )
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
-from leeward.sim.network import Answering
 from leeward.sim.world import World
 from tests.world.stories import (
     CONFIG_MAPS,

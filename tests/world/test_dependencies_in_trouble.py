@@ -9,12 +9,12 @@ from kubeapi.resource import Resource
 from kubeapi.status import Status
 from kubeapi.transport import Response
 from kubeclient import Request
+from kubecluster.network import Answering
 from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
-from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     CONFIG_MAPS,

@@ -8,10 +8,10 @@ import pytest
 
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeclient import Request, Response
+from kubecluster.network import Place
 from kubeserver.handler import StreamResponse
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS
-from leeward.sim.network import Place
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, identities, play, ready_replicas, scenario
 

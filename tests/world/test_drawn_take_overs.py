@@ -15,6 +15,7 @@ from msgspec import structs
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeclient import Request, Response, Transport
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
 from leeward.core.hub_generation import NEVER, Generation, fences_of
 from leeward.manager.control_plane import ControllerManager
@@ -23,7 +24,6 @@ from leeward.operations.errors import OperationFailed
 from leeward.runtime import hub_fence
 from leeward.runtime.hub_fence import HubFence, namespace_in
 from leeward.runtime.member_identity import LOOK_SECONDS, PATH
-from leeward.sim.network import Answering
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, policy, ready_replicas
 from tests.world.test_ownership import on

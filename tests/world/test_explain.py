@@ -8,6 +8,7 @@ from kubeapi.codec import decode_manifest
 from kubeapi.meta import Manifest, parse_time
 from kubeapi.resource import Resource
 from kubeclient import Client
+from kubecluster.network import LinkedTransport
 from leeward.answers.cluster_explanation import ClusterExplanation
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.fleet_state import BindingName
@@ -18,7 +19,6 @@ from leeward.api.meta import find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.operations import OperationFailed
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import Requests, picture
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, held, play, policy, tasks

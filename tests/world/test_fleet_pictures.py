@@ -5,12 +5,12 @@ import pytest
 from kubeapi.core import SECRETS
 from kubeapi.resource import Resource
 from kubeclient import Client
+from kubecluster.network import LinkedTransport
 from leeward.answers import reading, unreported_replicas
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import BindingName, decode_state, encode_state
 from leeward.answers.reading import read_fleet, read_for, read_outages
 from leeward.answers.redaction import redacted_work
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import Requests, picture
 from tests.world.stories import apply, by_weight, deployment, play, policy

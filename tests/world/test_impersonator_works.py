@@ -8,6 +8,7 @@ from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
 from kubeclient import NotFound
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.names import IMPERSONATOR_ROLE_ANNOTATION, RENDERED_ANNOTATION, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
@@ -16,7 +17,6 @@ from leeward.controllers.unified_auth.unified_auth import CLUSTER_ROLE_BINDINGS,
 from leeward.core.impersonation import EVERYBODY, IMPERSONATOR
 from leeward.manager.proxy_headers import headers_to_member
 from leeward.manager.settings import ManagerSettings
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.world.stories import play
 

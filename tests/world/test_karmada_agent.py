@@ -10,11 +10,11 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeclient import Client, Forbidden, Invalid
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.manager.timing import Timing
 from leeward.sim.member import SimulatedMember
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.migration.joining_agent import CLUSTERS, EVENTS, LEASES, SECRETS, JoiningAgent
 from tests.migration.karmada_agent import KarmadaAgent

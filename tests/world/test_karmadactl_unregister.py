@@ -8,13 +8,13 @@ import pytest
 from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeclient import Client, Forbidden, NotFound
+from kubecluster.network import LinkedTransport
 from kubeserver.handler import User
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
 from leeward.api.resource import WORKS
 from leeward.controllers.unified_auth.unified_auth import CLUSTER_ROLES
 from leeward.core.impersonation import IMPERSONATOR
 from leeward.manager.settings import ManagerSettings
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.migration import karmadactl
 from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas

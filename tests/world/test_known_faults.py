@@ -16,6 +16,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, NotFound
+from kubecluster.network import LinkedTransport
 from leeward.agent.agent import Agent
 from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement, SpreadConstraint
@@ -26,7 +27,6 @@ from leeward.core.scheduling import Placed
 from leeward.manager.member_side import MemberSide
 from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import Member, Server
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, Mode, World
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.world.stories import (

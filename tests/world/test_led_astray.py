@@ -2,10 +2,10 @@
 
 from kubeapi.core import NAMESPACES
 from kubeclient import Request
+from kubecluster.network import Place
 from kubeserver.store.medium import Loaded
 from leeward.operations.status import look_at_fleet
 from leeward.runtime.member_identity import PATH
-from leeward.sim.network import Place
 from leeward.sim.world import World
 from tests.world.stories import POLICIES, apply, deployment, identities, play, policy
 from tests.world.test_detection import reason_of

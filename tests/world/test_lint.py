@@ -5,13 +5,13 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, NotFound
+from kubecluster.network import LinkedTransport
 from leeward.answers.reading import read_fleet
 from leeward.lint.checking import lint
 from leeward.lint.findings import LintReport
 from leeward.lint.live import read_objects
 from leeward.lint.objects import LintObject
 from leeward.lint.picture import LintPicture, objects_of
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import Requests
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, held, play, policy

@@ -9,6 +9,7 @@ import pytest
 from kubeapi.transport import Response
 from kubeclient import Request
 from kubeclient.caller import HEADER
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
 from leeward.answers.cluster_explanation import explain_cluster
 from leeward.answers.resilience import coverage_of, losses_by, survey
@@ -18,7 +19,6 @@ from leeward.api.resource import CLUSTERS
 from leeward.controllers.resilience import CONTROLLER
 from leeward.core.loss_coverage import FleetNow, LossCoverage
 from leeward.manager.settings import ManagerSettings
-from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy

@@ -12,6 +12,7 @@ from kubeapi.codec import to_wire
 from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeclient import Client
+from kubecluster.network import LinkedTransport
 from kubeserver.inprocess import ADMIN
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
@@ -38,7 +39,6 @@ from leeward.operations.orphan_findings import told as told_by_status
 from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
 from leeward.operations.orphans import AT_ONCE, Findings, Orphan, Reach, StillServes, delete_orphan, find_orphans
 from leeward.operations.status import FleetStatus, Found, look_at_fleet
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.builders import cluster
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas, tasks

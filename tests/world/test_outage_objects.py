@@ -9,6 +9,7 @@ from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
 from kubeapi.transport import Response
 from kubeclient import Request
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
 from leeward.answers.reading import read_fleet, read_outages
 from leeward.answers.timeline import OutageFilter, timeline
@@ -20,7 +21,6 @@ from leeward.core.outages.recovery import duration
 from leeward.operations import OperationFailed
 from leeward.operations.outage_story import StoryLine, Tone
 from leeward.operations.status import look_at_fleet
-from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, play, policy, tasks, with_room, without_room
 

@@ -10,11 +10,11 @@ from kubeapi.core import EVENTS, NAMESPACES
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, annotations_of
 from kubeclient import Client, NotFound, Request
+from kubecluster.network import Place
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE, execution_space, work_name
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.manager.timing import Timing
-from leeward.sim.network import Place
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
 from tests.world.test_detection import answers

@@ -6,13 +6,13 @@ import pytest
 from msgspec import to_builtins
 
 from kubeapi.meta import Manifest
+from kubecluster.network import Link
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, TIME_TO_START_ANNOTATION, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.operations.applications import ServiceLevel, application_row
 from leeward.operations.drain import start_drain
 from leeward.sim.member import agent_of
-from leeward.sim.network import Link
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from kubeclient import Request, Response
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.operations.status import look_at_fleet
-from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,

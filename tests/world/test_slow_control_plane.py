@@ -14,13 +14,13 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.transport import Response
 from kubeclient import Request
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
 from leeward.api.names import HEARTBEAT_NAME
 from leeward.api.resource import PRIORITY_CLASSES
 from leeward.controllers.scheduler.bindings import BindingKey
 from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
 from leeward.manager.timing import Timing
-from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, policy
 

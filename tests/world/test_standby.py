@@ -9,11 +9,11 @@ import pytest
 
 from kubeapi.transport import Response
 from kubeclient import Request
+from kubecluster.journal import Write
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse, User
 from leeward.api.resource import WORKS
 from leeward.manager.standby import LONGEST_STALL_SECONDS
-from leeward.sim.journal import Write
-from leeward.sim.network import Answering
 from leeward.sim.world import CONTROLLERS, World
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, policy
 from tests.world.test_leaders import JITTER, LEASE_SECONDS, RETRY_SECONDS, Replicas, play_two

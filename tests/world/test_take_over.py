@@ -7,6 +7,7 @@ import pytest
 
 from kubeapi.core import NAMESPACES, PODS
 from kubeclient import Client, Request, Response
+from kubecluster.network import Answering, LinkedTransport
 from kubeserver.handler import StreamResponse
 from kubeserver.store.medium import Loaded
 from leeward.api.cluster import Cluster
@@ -17,7 +18,6 @@ from leeward.operations.errors import OperationFailed
 from leeward.operations.status import look_at_fleet
 from leeward.operations.take_over import TakenOver, take_over
 from leeward.runtime.member_identity import PATH
-from leeward.sim.network import Answering, LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, play, policy, ready_replicas
 from tests.world.test_detection import reason_of

@@ -10,6 +10,7 @@ from kubeapi.resource import Resource
 from kubeapi.status import Status
 from kubeapi.transport import Request, Response
 from kubeclient import NotFound
+from kubecluster.network import Answering
 from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse
 from leeward.answers.timeline import OutageFilter, timeline
@@ -19,7 +20,6 @@ from leeward.api.outage import MoveState
 from leeward.api.resource import OUTAGES, RESOURCE_BINDINGS
 from leeward.cli.timeline_text import timeline_lines
 from leeward.operations.applications import RowState, ServiceLevel, application_row
-from leeward.sim.network import Answering
 from leeward.sim.world import CONTROLLERS, Mode, World
 from tests.world.pictures import picture
 from tests.world.stories import CONFIG_MAPS, POLICIES, held, play, policy, tasks

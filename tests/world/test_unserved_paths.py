@@ -4,9 +4,9 @@ served yet: what was to be written there is written when it is served again, and
 import pytest
 
 from kubeclient import Request, Response
+from kubecluster.network import Place
 from leeward.api.names import execution_space
 from leeward.api.resource import WORKLOAD_REBALANCERS, WORKS
-from leeward.sim.network import Place
 from leeward.sim.world import CONTROLLERS, World
 from tests.world.stories import (
     DEPLOYMENTS,

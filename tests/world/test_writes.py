@@ -13,11 +13,11 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Response
 from kubeclient import Request
 from kubeclient.ordering import RECORDS_AT_ONCE
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
 from leeward.api.names import execution_space, work_name
 from leeward.controllers.scheduler.eviction_events import BURST_SIZE
 from leeward.manager.timing import Timing
-from leeward.sim.network import Answering
 from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, deployment, policy
 from tests.world.test_outages_told import REASON, outage

@@ -26,21 +26,31 @@ from kubeapi.errors import (
     WorldError,
 )
 from kubeapi.transport import Request, Response, Transport
+from kubeclient.bounds import MEMBER_BOUNDS, Bounds, MiB
 from kubeclient.client import Client
 from kubeclient.decoding import Page, WatchEvent
+from kubeclient.limits import RequestPace, limited, paced
+from kubeclient.patience import IMPATIENT, PATIENT, Patience
 
 __all__ = [
+    "IMPATIENT",
+    "MEMBER_BOUNDS",
+    "PATIENT",
     "AlreadyExists",
     "ApiError",
+    "Bounds",
     "Client",
     "Conflict",
     "Expired",
     "Forbidden",
     "Invalid",
+    "MiB",
     "NotFound",
     "NotServed",
     "Page",
+    "Patience",
     "Request",
+    "RequestPace",
     "Response",
     "TooManyRequests",
     "Transport",
@@ -49,4 +59,6 @@ __all__ = [
     "Unreachable",
     "WatchEvent",
     "WorldError",
+    "limited",
+    "paced",
 ]

@@ -15,7 +15,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.outage import ClusterOutage, OutageApplication, OutageStatus, OutageStep
 from leeward.api.work import Binding, is_application
 from leeward.core.copies.evidence import is_current
-from leeward.core.interpreter.resource_health import ResourceHealth
+from leeward.core.interpreter import ResourceHealth
 from leeward.core.outages.fold import fold
 from leeward.core.outages.observation import OutageObservation
 from leeward.core.outages.record import recall, render

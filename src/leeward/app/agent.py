@@ -8,13 +8,10 @@ from dataclasses import asdict, replace
 
 from controller_runtime import LeaderElector, Leadership, fenced
 from kubeapi.loop import Randomness, Supervisor, SystemClock
-from kubeclient import Client
-from kubeclient.bounds import MEMBER_BOUNDS
+from kubeclient import IMPATIENT, MEMBER_BOUNDS, Client, RequestPace, paced
 from kubeclient.connection import Connection, transport_of
 from kubeclient.incluster import load_in_cluster
 from kubeclient.kubeconfig import holds_one_user, load
-from kubeclient.limits import RequestPace, paced
-from kubeclient.patience import IMPATIENT
 from kubeclient.replaceable import ReplaceableTransport
 from kubeclient.updating import UpdatingTransport
 from leeward.agent.agent import Agent

@@ -11,8 +11,7 @@ from dataclasses import replace
 from controller_runtime import Led, fenced
 from kubeapi.core import Secret
 from kubeapi.loop import Randomness, Supervisor, SystemClock
-from kubeclient import Client, Transport
-from kubeclient.limits import RequestPace, limited, paced
+from kubeclient import Client, RequestPace, Transport, limited, paced
 from kubeclient.ordering import OrderedTransport
 from leeward.api.cluster import Cluster
 from leeward.api.rules.member_addresses import DEFAULT_RULES

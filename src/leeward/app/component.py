@@ -16,10 +16,8 @@ from typing import Literal
 
 from controller_runtime import Backoff, LeaderElector, Leadership, Led, LedComponents, Trouble, attempt
 from kubeapi.loop import Supervisor
-from kubeclient import Client, Transport
+from kubeclient import IMPATIENT, Client, RequestPace, Transport, paced
 from kubeclient.connection import Connection, transport_of
-from kubeclient.limits import RequestPace, paced
-from kubeclient.patience import IMPATIENT
 from leeward.api.names import MANAGER_LEASE, leader_identity
 from leeward.app.assembly import Assembly
 from leeward.app.connect import address_rules

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from kubeapi.core import Secret
 from kubeapi.errors import NoCredential
 from kubeapi.urls import endpoint_fault, proxy_fault, proxy_scheme_fault
-from kubeclient import Client, Request, Response, Transport
-from kubeclient.bounds import MEMBER_BOUNDS
+from kubeclient import MEMBER_BOUNDS, Client, Request, Response, Transport
 from kubeclient.connection import Connection, transport_of
 from kubeclient.forwarding import Forwarder
 from leeward.api.cluster import Cluster

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 from controller_runtime import Backoff, Trouble, attempt
 from kubeapi.loop import Randomness, Supervisor, SystemClock
-from kubeclient import Client
-from kubeclient.bounds import MEMBER_BOUNDS
+from kubeclient import MEMBER_BOUNDS, Client, limited
 from kubeclient.connection import Connection, transport_of
-from kubeclient.limits import limited
 from leeward.app.flags.settings import ComponentSettings, Estimation
 from leeward.app.probes import Probes, served
 from leeward.estimator.access import EstimatorAccess

@@ -8,8 +8,7 @@ from contextlib import AsyncExitStack
 
 from controller_runtime import LeaderElector
 from kubeapi.loop import Supervisor
-from kubeclient import Client, Transport
-from kubeclient.patience import IMPATIENT
+from kubeclient import IMPATIENT, Client, Transport
 from leeward.api.names import MANAGER_LEASE, leader_identity
 from leeward.app.assembly import Assembly
 from leeward.app.flags.settings import ComponentSettings

@@ -11,34 +11,22 @@ from leeward.answers.next_steps import NextStep
 from leeward.answers.room_arithmetic import RoomRow
 from leeward.answers.what_helps import Help
 from leeward.answers.work_explanation import WorkExplanation
+from leeward.cli import text_lines
 from leeward.cli.proposals import for_same_fleet
 from leeward.cli.tables import printable
-from leeward.cli.text_lines import (
-    GOOD,
-    LEAVES,
-    NEEDS_SOMEBODY,
-    QUIET,
-    SOON,
-    headline,
-    pairs,
-    paragraph,
-    section,
-    table,
-    title,
-)
 from leeward.operations.rollout_view import RolloutView
 from leeward.operations.sentences import counted, full_moment, moment, span
 
 MARKS = {
-    ApplicationState.HELD: NEEDS_SOMEBODY,
-    ApplicationState.UNPLACED: NEEDS_SOMEBODY,
-    ApplicationState.HINDERED: NEEDS_SOMEBODY,
-    ApplicationState.OUTAGE: SOON,
-    ApplicationState.MOVING: LEAVES,
-    ApplicationState.NOT_SERVING: SOON,
-    ApplicationState.WAITING: SOON,
-    ApplicationState.KEPT: QUIET,
-    ApplicationState.WELL: GOOD,
+    ApplicationState.HELD: text_lines.NEEDS_SOMEBODY,
+    ApplicationState.UNPLACED: text_lines.NEEDS_SOMEBODY,
+    ApplicationState.HINDERED: text_lines.NEEDS_SOMEBODY,
+    ApplicationState.OUTAGE: text_lines.SOON,
+    ApplicationState.MOVING: text_lines.LEAVES,
+    ApplicationState.NOT_SERVING: text_lines.SOON,
+    ApplicationState.WAITING: text_lines.SOON,
+    ApplicationState.KEPT: text_lines.QUIET,
+    ApplicationState.WELL: text_lines.GOOD,
 }
 WHERE = ("CLUSTER", "ASSIGNED", "READY", "AT LEAST SINCE", "WHAT")
 ASSUMED = "flags are not known here: the defaults are assumed for all instants"
@@ -46,50 +34,54 @@ ASSUMED = "flags are not known here: the defaults are assumed for all instants"
 
 def explanation_lines(told: Explanation) -> Iterator[str]:
     replicas = f", {counted(told.replicas, 'replica')}" if told.replicas else ""
-    yield from title(f"{told.workload}{replicas}, as of {full_moment(told.as_of)}")
-    yield from headline(NEEDS_SOMEBODY if told.needs_somebody else MARKS[told.state], told.headline)
+    yield from text_lines.title(f"{told.workload}{replicas}, as of {full_moment(told.as_of)}")
+    yield from text_lines.headline(
+        text_lines.NEEDS_SOMEBODY if told.needs_somebody else MARKS[told.state], told.headline
+    )
     if told.where:
-        yield from section("WHERE")
-        yield from table(WHERE, [_copy(each, told.as_of) for each in told.where], (1, 2))
+        yield from text_lines.section("WHERE")
+        yield from text_lines.table(WHERE, [_copy(each, told.as_of) for each in told.where], (1, 2))
     yield from _why(told.why)
     yield from _verdicts(told)
     if told.room:
-        yield from section("ROOM")
-        yield from table(*_room(told.room))
+        yield from text_lines.section("ROOM")
+        yield from text_lines.table(*_room(told.room))
     if told.rollout is not None:
-        yield from section("ROLLOUT", f"revision {told.rollout.target}")
+        yield from text_lines.section("ROLLOUT", f"revision {told.rollout.target}")
         yield from rollout_lines(told.rollout)
     yield from _next(told.next, told.as_of, told.settings_told)
     if told.helps:
-        yield from section("WHAT WOULD HELP")
+        yield from text_lines.section("WHAT WOULD HELP")
         yield from help_lines(told.helps)
     yield from _unseen(told.unseen)
 
 
 def rollout_lines(view: RolloutView) -> Iterator[str]:
     """Lines of each cluster: its stage, its revision, and why it has no other one."""
-    yield from table(("CLUSTER", "STAGE", "WHAT"), [(row.cluster, row.stage, row.sentence) for row in view.clusters])
+    yield from text_lines.table(
+        ("CLUSTER", "STAGE", "WHAT"), [(row.cluster, row.stage, row.sentence) for row in view.clusters]
+    )
 
 
 def help_lines(helps: Sequence[Help]) -> Iterator[str]:
     """Changes that help, each with its command below it, uncut and to be copied."""
     for each in helps:
-        yield from paragraph(f"{each.change}: {each.effect}")
+        yield from text_lines.paragraph(f"{each.change}: {each.effect}")
         if each.command:
             yield f"      {printable(for_same_fleet(each.command))}"
 
 
 def cluster_lines(told: ClusterExplanation) -> Iterator[str]:
-    yield from title(f"cluster {told.cluster}, as of {full_moment(told.as_of)}")
-    yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
+    yield from text_lines.title(f"cluster {told.cluster}, as of {full_moment(told.as_of)}")
+    yield from text_lines.headline(text_lines.NEEDS_SOMEBODY if told.needs_somebody else text_lines.GOOD, told.headline)
     yield from _why(told.why)
     yield from _next(told.next, told.as_of, told.settings_told)
     yield from _unseen(told.unseen)
 
 
 def work_lines(told: WorkExplanation) -> Iterator[str]:
-    yield from title(f"Work {told.work} of binding {told.binding}, as of {full_moment(told.as_of)}")
-    yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
+    yield from text_lines.title(f"Work {told.work} of binding {told.binding}, as of {full_moment(told.as_of)}")
+    yield from text_lines.headline(text_lines.NEEDS_SOMEBODY if told.needs_somebody else text_lines.GOOD, told.headline)
     yield from _why(told.why)
     yield from _unseen(told.unseen)
 
@@ -101,9 +93,9 @@ def _copy(row: CopyRow, now: datetime) -> tuple[str, ...]:
 
 
 def _why(sentences: Sequence[str]) -> Iterator[str]:
-    yield from section("WHY")
+    yield from text_lines.section("WHY")
     for number, sentence in enumerate(sentences, 1):
-        yield from paragraph(sentence, f"  {number}  ", "     ")
+        yield from text_lines.paragraph(sentence, f"  {number}  ", "     ")
 
 
 def when(at: datetime | None, now: datetime) -> str:
@@ -117,7 +109,7 @@ def when(at: datetime | None, now: datetime) -> str:
 def _verdicts(told: Explanation) -> Iterator[str]:
     refused = [each for each in told.verdicts if each.plugin]
     rows = [(_names(each.clusters), f"{each.plugin}: {each.reason}") for each in refused]
-    yield from pairs(rows, "       ")
+    yield from text_lines.pairs(rows, "       ")
 
 
 def _names(names: Sequence[str]) -> str:
@@ -159,14 +151,14 @@ def _figure(amount: float, resource: str) -> str:
 
 
 def _next(steps: Sequence[NextStep], now: datetime, settings_told: bool) -> Iterator[str]:
-    yield from section("NEXT")
+    yield from text_lines.section("NEXT")
     if not steps:
         yield "  nothing: it stays as it is until a cluster, a policy or the template changes"
-    yield from pairs([(when(step.at, now), step.sentence) for step in steps])
+    yield from text_lines.pairs([(when(step.at, now), step.sentence) for step in steps])
     if not settings_told and any(step.at is not None and step.at > now for step in steps):
         yield f"  ({ASSUMED})"
 
 
 def _unseen(unseen: Sequence[str]) -> Iterator[str]:
     for each in unseen:
-        yield from headline("?", f"could not be seen: {each}")
+        yield from text_lines.headline("?", f"could not be seen: {each}")

@@ -8,22 +8,8 @@ import click
 
 from leeward.answers.timeline import OutageStory, Timeline
 from leeward.api.outage import MoveState, OutageApplication
+from leeward.cli import text_lines
 from leeward.cli.tables import printable
-from leeward.cli.text_lines import (
-    BAD,
-    COLOURS,
-    COLUMNS,
-    GOOD,
-    LEAVES,
-    NEEDS_SOMEBODY,
-    QUIET,
-    SOON,
-    headline,
-    pairs,
-    paragraph,
-    table,
-    title,
-)
 from leeward.core.placement.cause import cause_in
 from leeward.operations.outage_story import StoryLine, Tone, name_of
 from leeward.operations.sentences import counted, full_moment, long_span, moment
@@ -31,11 +17,11 @@ from leeward.operations.sentences import counted, full_moment, long_span, moment
 MOST_LISTED = 12
 TO_COME = "."
 MARKS = {
-    Tone.BAD: BAD,
-    Tone.NEEDS_SOMEBODY: NEEDS_SOMEBODY,
-    Tone.LEAVES: LEAVES,
-    Tone.GOOD: GOOD,
-    Tone.PLAIN: QUIET,
+    Tone.BAD: text_lines.BAD,
+    Tone.NEEDS_SOMEBODY: text_lines.NEEDS_SOMEBODY,
+    Tone.LEAVES: text_lines.LEAVES,
+    Tone.GOOD: text_lines.GOOD,
+    Tone.PLAIN: text_lines.QUIET,
     Tone.TO_COME: TO_COME,
 }
 
@@ -43,35 +29,44 @@ MARKS = {
 def timeline_lines(told: Timeline, everything: bool = False) -> Iterator[str]:
     number = counted(len(told.outages), "outage") if told.outages else "no outage"
     since = f" since {full_moment(told.since)}" if told.since is not None else ""
-    yield from title(f"{told.control_plane}, as of {full_moment(told.as_of)}: {number}{since}")
+    yield from text_lines.title(f"{told.control_plane}, as of {full_moment(told.as_of)}: {number}{since}")
     for unseen in told.unseen:
-        yield from headline("?", f"could not be seen: {unseen}")
+        yield from text_lines.headline("?", f"could not be seen: {unseen}")
     for index, outage in enumerate(told.outages):
         if index:
             yield ""
         yield from _outage(outage, told, everything)
     if not told.outages:
-        yield from headline(GOOD, "no outage is as asked for" if told.narrowed else "no cluster was lost")
+        yield from text_lines.headline(
+            text_lines.GOOD, "no outage is as asked for" if told.narrowed else "no cluster was lost"
+        )
     for rollout in told.rollouts:
         yield ""
-        yield from headline(SOON if rollout.under_way else GOOD, f"{rollout.application}: {rollout.headline}")
+        yield from text_lines.headline(
+            text_lines.SOON if rollout.under_way else text_lines.GOOD, f"{rollout.application}: {rollout.headline}"
+        )
         steps = [(f"{moment(each.at, told.as_of)}  {each.reason}", each.message) for each in rollout.steps]
-        yield from pairs(steps)
+        yield from text_lines.pairs(steps)
 
 
 def _outage(outage: OutageStory, told: Timeline, everything: bool) -> Iterator[str]:
-    yield from headline(NEEDS_SOMEBODY if outage.running else GOOD, f"{outage.headline}{_range(outage, told.as_of)}")
+    yield from text_lines.headline(
+        text_lines.NEEDS_SOMEBODY if outage.running else text_lines.GOOD,
+        f"{outage.headline}{_range(outage, told.as_of)}",
+    )
     if not (everything or outage.running or len(told.outages) == 1):
         if outage.recovery:
-            yield from paragraph(f"recovery: {outage.recovery}")
-        yield from paragraph(f"details: leeward timeline --outage {outage.name}")
+            yield from text_lines.paragraph(f"recovery: {outage.recovery}")
+        yield from text_lines.paragraph(f"details: leeward timeline --outage {outage.name}")
         return
     yield from _details(outage, told.as_of, everything, "--all; for the post-mortem: -o markdown")
 
 
 def outage_lines(outage: OutageStory, now: datetime, everything: bool, more: str) -> Iterator[str]:
     """Lines that tell one outage; `more` says how to see the rest."""
-    yield from headline(NEEDS_SOMEBODY if outage.running else GOOD, f"{outage.headline}{_range(outage, now)}")
+    yield from text_lines.headline(
+        text_lines.NEEDS_SOMEBODY if outage.running else text_lines.GOOD, f"{outage.headline}{_range(outage, now)}"
+    )
     yield from _details(outage, now, everything, more)
 
 
@@ -98,7 +93,10 @@ def _story(outage: OutageStory, now: datetime) -> Iterator[str]:
         at = f"{line.at:%H:%M:%S}" if line.at is not None else "-"
         mark = MARKS[line.tone]
         text = f"  {at:<8}  {_after(line):>{width}}  {mark}  {printable(line.sentence)}".rstrip()
-        yield click.style(text if len(text) <= COLUMNS else f"{text[: COLUMNS - 3]}...", fg=COLOURS.get(mark))
+        yield click.style(
+            text if len(text) <= text_lines.COLUMNS else f"{text[: text_lines.COLUMNS - 3]}...",
+            fg=text_lines.COLOURS.get(mark),
+        )
     if outage.status.omitted_steps:
         yield f"  {counted(outage.status.omitted_steps, 'step')} between them not kept"
 
@@ -119,10 +117,10 @@ def _held(outage: OutageStory) -> Iterator[str]:
         yield ""
     for (reason, cause), names in by_cause.items():
         who = f"{names[0]} is" if len(names) == 1 else f"{len(names)} applications are"
-        yield from headline(NEEDS_SOMEBODY, f"{who} held ({reason}): {cause}")
+        yield from text_lines.headline(text_lines.NEEDS_SOMEBODY, f"{who} held ({reason}): {cause}")
         if len(names) > 1:
             more = f", and {len(names) - MOST_LISTED} more: -o json" if len(names) > MOST_LISTED else ""
-            yield from paragraph(f"{', '.join(names[:MOST_LISTED])}{more}")
+            yield from text_lines.paragraph(f"{', '.join(names[:MOST_LISTED])}{more}")
 
 
 def _recovered(outage: OutageStory, everything: bool, how: str) -> Iterator[str]:
@@ -131,10 +129,10 @@ def _recovered(outage: OutageStory, everything: bool, how: str) -> Iterator[str]
         return
     yield ""
     if outage.recovery:
-        yield from paragraph(f"recovery: {outage.recovery}")
+        yield from text_lines.paragraph(f"recovery: {outage.recovery}")
     shown = gone if everything else gone[:MOST_LISTED]
     header = ("APPLICATION", "TO", "LEFT", "HEALTHY", "TOOK", "RECOVERY")
-    yield from table(header, [_row(each) for each in shown], (4, 5))
+    yield from text_lines.table(header, [_row(each) for each in shown], (4, 5))
     more = outage.status.moved + outage.status.moving - len(gone) if len(gone) == len(shown) else 0
     if len(gone) > len(shown):
         yield f"  {len(gone) - len(shown)} more: {how}"

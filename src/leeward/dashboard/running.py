@@ -7,9 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from kubeapi.loop import Clock, Randomness, Supervisor
-from kubeclient import Client
+from kubeclient import IMPATIENT, Client
 from kubeclient.connection import transport_of
-from kubeclient.patience import IMPATIENT
 from leeward.dashboard.context import DashboardConfig, DashboardContext
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.page_files import PageFile

@@ -17,18 +17,9 @@ import grpc.aio
 from kubeapi.connections import Connections
 from kubeapi.tls import server_context
 from kubeclient import WorldError
+from leeward.estimator import messages
 from leeward.estimator.answering import MemberEstimates, NoSuchWorkload
 from leeward.estimator.grpc_port import EstimatorFront
-from leeward.estimator.messages import (
-    AVAILABLE_REPLICAS,
-    AVAILABLE_SETS,
-    SERVICE,
-    UNSCHEDULABLE_REPLICAS,
-    read_replicas_request,
-    read_sets_request,
-    read_unschedulable_request,
-    write_count,
-)
 
 MAX_REQUEST_BYTES = 1 << 20
 MAX_CALLS = 64
@@ -121,20 +112,22 @@ class EstimatorServer:
 
     def _handlers(self) -> grpc.GenericRpcHandler:
         methods: dict[str, Callable[[bytes], Awaitable[int]]] = {
-            AVAILABLE_REPLICAS: lambda data: self._estimates.available(read_replicas_request(data)),
-            AVAILABLE_SETS: lambda data: self._estimates.available(read_sets_request(data)),
-            UNSCHEDULABLE_REPLICAS: lambda data: self._estimates.unschedulable(read_unschedulable_request(data)),
+            messages.AVAILABLE_REPLICAS: lambda data: self._estimates.available(messages.read_replicas_request(data)),
+            messages.AVAILABLE_SETS: lambda data: self._estimates.available(messages.read_sets_request(data)),
+            messages.UNSCHEDULABLE_REPLICAS: lambda data: self._estimates.unschedulable(
+                messages.read_unschedulable_request(data)
+            ),
         }
         handlers: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
             name: grpc.unary_unary_rpc_method_handler(_answering(ask)) for name, ask in methods.items()
         }
-        return grpc.method_handlers_generic_handler(SERVICE, handlers)
+        return grpc.method_handlers_generic_handler(messages.SERVICE, handlers)
 
 
 def _answering(ask: Callable[[bytes], Awaitable[int]]) -> Callable[[bytes, _Context], Awaitable[bytes]]:
     async def answer(data: bytes, context: _Context) -> bytes:
         try:
-            return write_count(await ask(data))
+            return messages.write_count(await ask(data))
         except NoSuchWorkload as error:
             await context.abort(grpc.StatusCode.NOT_FOUND, str(error))
         except (ValueError, ArithmeticError) as error:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from kubeapi import codec
-from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter import InterpretationError
 from leeward.lua.jail import Jail
 
 MOST_ANSWERS = 5_000

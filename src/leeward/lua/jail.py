@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from kubeapi import codec
 from kubeapi.loop import Supervisor
-from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter import InterpretationError
 from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.sandbox import Sandbox
 

@@ -9,8 +9,8 @@ from typing import Any
 from kubeapi.codec import to_wire
 from kubeapi.quantity import format_like, parse_quantity
 from kubeapi.unstructured import mapping_at
+from leeward.core.interpreter import InterpretationError
 from leeward.core.interpreter.dependencies import pod_dependencies
-from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.thirdparty.pod_templates import pod_template, requirements
 
 _EXACT = 2**53

@@ -13,7 +13,7 @@ from typing import Any
 from lupa.lua52 import LuaError, LuaRuntime
 
 from kubeapi import codec
-from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter import InterpretationError
 from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.kube_library import LIBRARY
 

@@ -11,7 +11,7 @@ import sys
 from typing import Any, BinaryIO
 
 from kubeapi import codec
-from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter import InterpretationError
 from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.sandbox import Sandbox
 

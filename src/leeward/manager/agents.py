@@ -28,24 +28,8 @@ from kubeserver.store import Store
 from kubeserver.values import section
 from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE, RBAC_GENERATOR
 from leeward.api.resource import CLUSTERS
-from leeward.core.registration import (
-    AGENT_RULES,
-    LEASES_RULE,
-    TOKEN_NAMESPACE,
-    TOKEN_PREFIX,
-    Verdict,
-    annotations_of_use,
-    cluster_of_agent,
-    is_agent,
-    namesakes_of_secrets,
-    problem_of_agents_cluster,
-    problem_of_agents_object,
-    problem_of_secrets,
-    rule_on_request,
-    secrets_of_agent,
-    use_of,
-    with_maker,
-)
+from leeward.core import registration
+from leeward.core.registration import Verdict
 from leeward.manager.rbac_generator import GENERATOR, RULES_OF_GENERATOR, problem_of_generated
 from leeward.runtime.certificate_requests import undecided_request
 
@@ -57,7 +41,7 @@ AGENT_ACCESS: tuple[dict[str, Any], ...] = (
         "apiVersion": f"{_RBAC}/v1",
         "kind": "ClusterRole",
         "metadata": {"name": AGENT_GROUP},
-        "rules": [*AGENT_RULES, LEASES_RULE],
+        "rules": [*registration.AGENT_RULES, registration.LEASES_RULE],
     },
     {
         "apiVersion": f"{_RBAC}/v1",
@@ -83,7 +67,7 @@ class AgentRights:
         self._store = store
 
     def __call__(self, user: User, namespace: str) -> Sequence[Rule]:
-        cluster = cluster_of_agent(user.name) if is_agent(user.groups) else ""
+        cluster = registration.cluster_of_agent(user.name) if registration.is_agent(user.groups) else ""
         if user.name == GENERATOR and cluster:
             return RULES_OF_GENERATOR
         if not cluster or namespace != CLUSTER_NAMESPACE:
@@ -91,14 +75,14 @@ class AgentRights:
         mode = mode_of(self._store, cluster)
         if mode not in ("", "Pull"):
             return ()
-        if any(mode_of(self._store, each) for each in namesakes_of_secrets(cluster)):
+        if any(mode_of(self._store, each) for each in registration.namesakes_of_secrets(cluster)):
             return ()
         others = () if mode else secrets_of_others(self._store, cluster)
         return (
             Rule(("create",), ("",), ("secrets",)),
             *(
                 Rule(("get", "patch"), ("",), ("secrets",), (name,))
-                for name in secrets_of_agent(cluster)
+                for name in registration.secrets_of_agent(cluster)
                 if name not in others
             ),
             Rule(("get",), ("",), ("namespaces",), (CLUSTER_NAMESPACE,)),
@@ -113,7 +97,7 @@ def mode_of(store: Store, cluster: str) -> str:
 
 def secrets_of_others(store: Store, cluster: str) -> tuple[str, ...]:
     """Secrets of `secrets_of_agent` that are there and were not made by the agent of `cluster`."""
-    return tuple(name for name in secrets_of_agent(cluster) if not _is_agents_own(store, cluster, name))
+    return tuple(name for name in registration.secrets_of_agent(cluster) if not _is_agents_own(store, cluster, name))
 
 
 def _is_agents_own(store: Store, cluster: str, name: str) -> bool:
@@ -127,18 +111,24 @@ def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
     request = undecided_request(manifest)
     if request is None or not request.cluster:
         return None
-    token = TOKEN_PREFIX + request.token_id
-    secret = find("", "secrets", TOKEN_NAMESPACE, token)
+    token = registration.TOKEN_PREFIX + request.token_id
+    secret = find("", "secrets", registration.TOKEN_NAMESPACE, token)
     joined = () if find(CLUSTERS.group, CLUSTERS.plural, "", request.cluster) is None else (request.cluster,)
-    there = [each for each in secrets_of_agent(request.cluster) if find("", "secrets", CLUSTER_NAMESPACE, each)]
-    ruling = rule_on_request(request, joined, None if secret is None else use_of(annotations_of(secret)), there)
+    there = [
+        each for each in registration.secrets_of_agent(request.cluster) if find("", "secrets", CLUSTER_NAMESPACE, each)
+    ]
+    ruling = registration.rule_on_request(
+        request, joined, None if secret is None else registration.use_of(annotations_of(secret)), there
+    )
     if ruling.verdict is Verdict.WAITS:
         if ruling.reason:
             log.warning("certificate request %s waits: %s", manifest["metadata"]["name"], ruling.message)
         return None
     if ruling.verdict is Verdict.DENIED:
         return Approval(False, ruling.reason, ruling.message)
-    note = None if secret is None else Note(TOKEN_NAMESPACE, token, annotations_of_use(request))
+    note = (
+        None if secret is None else Note(registration.TOKEN_NAMESPACE, token, registration.annotations_of_use(request))
+    )
     return Approval(True, ruling.reason, ruling.message, note)
 
 
@@ -154,25 +144,25 @@ class AgentRestriction:
 
     def admit(self, review: AdmissionReview) -> Manifest:
         store = self._store
-        if store is not None and review.user.name == GENERATOR and is_agent(review.user.groups):
+        if store is not None and review.user.name == GENERATOR and registration.is_agent(review.user.groups):
             if problem := problem_of_generated(review, lambda cluster: bool(mode_of(store, cluster))):
                 raise Rejected(f"{RBAC_GENERATOR} {problem}")
-        elif is_agent(review.user.groups):
-            self._check(review, cluster_of_agent(review.user.name))
+        elif registration.is_agent(review.user.groups):
+            self._check(review, registration.cluster_of_agent(review.user.name))
         is_secret = review.resource.plural == SECRETS.plural and review.namespace == CLUSTER_NAMESPACE
         if not is_secret or review.operation not in ("CREATE", "UPDATE"):
             return review.object
-        agent = cluster_of_agent(review.user.name) if is_agent(review.user.groups) else ""
-        return with_maker(review.object, review.old_object, agent)
+        agent = registration.cluster_of_agent(review.user.name) if registration.is_agent(review.user.groups) else ""
+        return registration.with_maker(review.object, review.old_object, agent)
 
     def _check(self, review: AdmissionReview, cluster: str) -> None:
         resource, name = review.resource.plural, section(review.object, "metadata").get("name", "")
-        problem = problem_of_agents_object(cluster, resource, review.namespace, name)
+        problem = registration.problem_of_agents_object(cluster, resource, review.namespace, name)
         if not problem and resource == CLUSTERS.plural and review.operation != "DELETE":
             spec, before = (section(each or {}, "spec") for each in (review.object, review.old_object))
-            problem = problem_of_agents_cluster(spec, before, cluster)
+            problem = registration.problem_of_agents_cluster(spec, before, cluster)
             if not problem and review.old_object is None and self._store is not None:
                 others = secrets_of_others(self._store, cluster)
-                problem = problem_of_secrets(cluster, others) if others else ""
+                problem = registration.problem_of_secrets(cluster, others) if others else ""
         if problem:
             raise Rejected(problem)

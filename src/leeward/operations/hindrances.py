@@ -23,7 +23,7 @@ from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.core.cluster_health.outage import marks_in
 from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.execution.held_volumes import HELD
-from leeward.core.interpreter.resource_health import ResourceHealth
+from leeward.core.interpreter import ResourceHealth
 from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
 from leeward.core.rollout.rollout_decision import FOR_PEOPLE
 

@@ -23,7 +23,8 @@ from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.standing_taints import is_specified_otherwise
 from leeward.core.quota.quota_room import ReadQuotas, no_quotas
-from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
+from leeward.core.scheduling import ClusterArrays
+from leeward.core.scheduling.cluster_arrays import Feasibility
 from leeward.core.scheduling.estimates import estimator_of
 from leeward.core.scheduling.model import (
     Estimator,

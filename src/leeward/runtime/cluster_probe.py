@@ -10,8 +10,7 @@ from kubeapi.core import NAMESPACES
 from kubeapi.errors import LocalFailure, NoCredential, TooLarge, Undecodable, Untrusted
 from kubeapi.loop import EventLoopLag
 from kubeapi.transport import Response
-from kubeclient import Client, Unreachable
-from kubeclient.bounds import MiB
+from kubeclient import Client, MiB, Unreachable
 from kubeclient.resolving import LOOKUP_SECONDS
 from leeward.core.cluster_health.probe import Probe, judge_health, judge_read, unanswered_read
 from leeward.core.cluster_health.ready_condition import NO_ANSWER

@@ -23,8 +23,7 @@ from controller_runtime.packing import MAX_UNPACKED
 from kubeapi.core import ObjectReference
 from kubeapi.loop import Clock, EventLoopLag, Randomness, Supervisor, Turns
 from kubeapi.resource import Resource
-from kubeclient import Client
-from kubeclient.patience import IMPATIENT
+from kubeclient import IMPATIENT, Client
 from leeward.api.resource import CLUSTERS
 from leeward.lua.jail import Jail, LocalJail
 from leeward.runtime.discovery import Discovery

@@ -13,8 +13,8 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource, is_api_version
 from kubeapi.retry_after import error_of_answer
 from kubeclient import Client, WorldError
+from kubeclient.api_resource_lists import ACCEPT, OfferedResource, Root, read_resources, read_root
 from leeward.api.cluster import APIEnablement, APIResource
-from leeward.runtime.api_resource_lists import ACCEPT, OfferedResource, Root, read_resources, read_root
 
 
 class Offer(NamedTuple):

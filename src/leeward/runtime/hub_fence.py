@@ -16,16 +16,8 @@ from kubeapi import codec
 from kubeapi.core import NAMESPACES
 from kubeapi.errors import LocalFailure, Unreachable, WorldError
 from kubeapi.transport import Request, Response, Transport
-from leeward.core.hub_generation import (
-    HUB_FENCE_ANNOTATION,
-    MOST_HUBS,
-    NEVER,
-    Generation,
-    UnreadableGeneration,
-    fences_of,
-    problem_of_generation,
-    render_fences,
-)
+from leeward.core import hub_generation
+from leeward.core.hub_generation import Generation, UnreadableGeneration
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.runtime.server_identity import ServerIdentity
 
@@ -105,7 +97,7 @@ class HubFence:
     def unseen(self, code: int) -> None:
         """Takes in that the member does not tell which hub it obeys."""
         with suppress(UnreadableGeneration):
-            if self._server.known and self._server.generation > NEVER:
+            if self._server.known and self._server.generation > hub_generation.NEVER:
                 self._is_unfenced(f"GET {PATH}: HTTP {code}; its account needs the verbs get and patch for that")
 
     def _is_unfenced(self, why: str) -> None:
@@ -120,8 +112,8 @@ class HubFence:
                 self._is_unfenced(f"this account may not read {PATH} of the control plane: it needs the verb get there")
                 return ""
             try:
-                fences = fences_of(found.annotations)
-                met = fences.get(hub, NEVER)
+                fences = hub_generation.fences_of(found.annotations)
+                met = fences.get(hub, hub_generation.NEVER)
                 if met > self._server.generation:
                     await self._hub(afresh=True)
                 own = self._server.generation
@@ -129,9 +121,11 @@ class HubFence:
                 return str(error)
             if met >= own:
                 self.unfenced = ""
-                return problem_of_generation(own, met)
-            if hub not in fences and len(fences) >= MOST_HUBS:
-                self._is_unfenced(f"it bears the marks of {MOST_HUBS} hubs: take those that are gone off {PATH}")
+                return hub_generation.problem_of_generation(own, met)
+            if hub not in fences and len(fences) >= hub_generation.MOST_HUBS:
+                self._is_unfenced(
+                    f"it bears the marks of {hub_generation.MOST_HUBS} hubs: take those that are gone off {PATH}"
+                )
                 return ""
             told = await self._tell(found, {**fences, hub: own}, member)
             if told is None:
@@ -161,7 +155,7 @@ class HubFence:
         """Writes the generation. Returns the Namespace as it is now where somebody else has changed it meanwhile; None
         when it is written, or may not be. Raises: Unreachable."""
         metadata = {
-            "annotations": {HUB_FENCE_ANNOTATION: render_fences(fences)},
+            "annotations": {hub_generation.HUB_FENCE_ANNOTATION: hub_generation.render_fences(fences)},
             "resourceVersion": found.metadata.resource_version,
         }
         request = Request("PATCH", PATH, headers=_PATCH, body=codec.encode({"metadata": metadata}))

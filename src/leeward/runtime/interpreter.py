@@ -27,7 +27,9 @@ from leeward.api.interpreter_config import (
 from leeward.api.resource import RESOURCE_INTERPRETER_CUSTOMIZATIONS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.api.work import AggregatedStatusItem, Component, Work
 from leeward.core.interpreter import (
+    InterpretationError,
     ReplicaInterpretation,
+    ResourceHealth,
     aggregate_status,
     components_of,
     dependencies_of,
@@ -42,8 +44,6 @@ from leeward.core.interpreter import (
     webhook_exchange,
 )
 from leeward.core.interpreter.dependencies import in_order
-from leeward.core.interpreter.resource_health import ResourceHealth
-from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.scripts import FUNCTIONS, Operation, Script
 from leeward.core.interpreter.unread import unread_configuration, unread_customization
 from leeward.lua.answers import RememberedAnswers

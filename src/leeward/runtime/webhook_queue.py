@@ -21,7 +21,7 @@ from kubeapi.loop import Clock, Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.transport import Response
 from leeward.api.interpreter_config import ResourceInterpreterWebhook
-from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter import InterpretationError
 from leeward.core.interpreter.webhook_exchange import answer_in, seconds_of
 
 AT_ONCE, MOST_WAITING = 4, 1_000

@@ -12,14 +12,14 @@ from kubeapi.codec import decode_manifest, encode
 from kubeapi.loop import Clock, Life, Randomness, Supervisor, VirtualClock
 from kubeapi.meta import Manifest
 from kubeclient import Client, Response, Unreachable
+from kubecluster.journal import Journal
+from kubecluster.network import Link, Place
 from leeward.api.interpreter_config import ResourceInterpreterWebhook
 from leeward.core.interpreter.webhook_exchange import address_of
 from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.work_share import WHOLE, WorkShare
-from leeward.sim.journal import Journal
-from leeward.sim.network import Link, Place
 
 MAX_UNPACKED = 4
 """Objects that informers keep unpacked in a world, which has few: so its controllers meet packed ones all the time."""

@@ -11,6 +11,8 @@ from kubeapi.status import Status
 from kubeclient import Client, NotFound, Request, Response
 from kubeclient.updating import UpdatingTransport
 from kubecluster import Workloads, WorkloadSettings
+from kubecluster.journal import JournaledMedium
+from kubecluster.network import Answering, Link, LinkedTransport, Place
 from kubecluster.resource_quota import ResourceQuotaAdmission
 from kubecluster.rules.load_balancer import load_balancer_range
 from kubecluster.simulated_webhooks import SimulatedWebhooks
@@ -33,8 +35,6 @@ from leeward.runtime.member_identity import obeying
 from leeward.runtime.metrics import Metrics
 from leeward.sim.clocks import SkewedClock
 from leeward.sim.environment import Environment
-from leeward.sim.journal import JournaledMedium
-from leeward.sim.network import Answering, Link, LinkedTransport, Place
 
 Mode = Literal["Push", "Pull"]
 _LOOK_SECONDS = 0.001

@@ -21,6 +21,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, text_in
 from kubeclient import NotFound
+from kubecluster.network import Link
 from kubeserver.serialization.durations import parse_duration
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.reading import read_fleet
@@ -32,7 +33,6 @@ from leeward.manager.timing import Timing
 from leeward.operations.drain import start_drain, undo_cordon
 from leeward.runtime.discovery import Discovery
 from leeward.sim.member import Mode, SimulatedMember, agent_of
-from leeward.sim.network import Link
 from leeward.sim.world import CONTROLLERS, World
 
 T = TypeVar("T")

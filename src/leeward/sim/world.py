@@ -19,6 +19,8 @@ from kubeapi.loop import Clock, Life, Supervisor
 from kubeapi.meta import ObjectMeta
 from kubeclient import Client, Transport
 from kubeclient.ordering import OrderedTransport
+from kubecluster.journal import JournaledMedium
+from kubecluster.network import Link, LinkedTransport
 from kubeserver.admission import Admission
 from kubeserver.inprocess import ADMIN
 from kubeserver.starting import start_apiserver
@@ -40,9 +42,7 @@ from leeward.manager.webhook_templates import WebhookTemplates
 from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.clocks import SkewedClock
 from leeward.sim.environment import Environment
-from leeward.sim.journal import JournaledMedium
 from leeward.sim.member import Mode, SimulatedMember
-from leeward.sim.network import Link, LinkedTransport
 
 __all__ = ["ADMIN", "Mode", "SimulatedMember", "World"]
 

@@ -20,8 +20,7 @@ from kubeapi.core import SECRETS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in
-from kubeclient import Client, NotFound, TooManyRequests, WorldError
-from kubeclient.patience import Patience
+from kubeclient import Client, NotFound, Patience, TooManyRequests, WorldError
 from leeward.api.names import AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES, RESOURCE_INTERPRETER_CUSTOMIZATIONS
 from leeward.api.rules import bounds

@@ -164,7 +164,7 @@ class ClockIsWrong(Fault, frozen=True, kw_only=True):
 
 
 class Storm(Fault, frozen=True, kw_only=True):
-    """Network faults on the way from `who` to `whom`: the fields are those of `sim.network_faults.FaultProfile`."""
+    """Network faults on the way from `who` to `whom`: the fields are those of `FaultProfile`."""
 
     who: str
     whom: str

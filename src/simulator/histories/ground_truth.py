@@ -13,6 +13,7 @@ from controller_runtime import Key
 from kubeapi.codec import decode, decode_manifest
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
+from kubecluster.journal import Journal, Write
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     BRAKE_NAME,
@@ -24,7 +25,6 @@ from leeward.api.names import (
 from leeward.api.outage import ClusterOutage
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
-from leeward.sim.journal import Journal, Write
 from simulator.histories.manifests import is_told_ready
 from simulator.histories.ready_pods import PODS, Copies, ReadyPods
 

@@ -14,8 +14,8 @@ from kubeapi.loop import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import AlreadyExists, Client, WorldError
+from kubecluster.network import LinkedTransport
 from kubeserver.inprocess import ADMIN
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from simulator.histories.ground_truth import HOME, OPERATED, SCRIPTED, Change, GroundTruth
 from simulator.histories.manifests import BATCHES, DATABASES, SHARED, is_told_ready

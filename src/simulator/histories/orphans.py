@@ -9,12 +9,12 @@ import asyncio
 from controller_runtime import Key
 from kubeapi.meta import annotations_of
 from kubeclient import Client
+from kubecluster.network import LinkedTransport
 from kubeserver.inprocess import ADMIN
 from leeward.api.cluster import Cluster
 from leeward.api.names import BINDING_NAME_ANNOTATION
 from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
 from leeward.operations.orphans import Orphan, Reach, StillServes, delete_orphan, find_orphans
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from simulator.histories.checkers import Scene
 from simulator.histories.checkers.restores import copies_of

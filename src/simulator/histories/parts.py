@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from leeward.sim.network_faults import MISHAPS
+from kubecluster.network_faults import MISHAPS
 from simulator.histories.model import (
     AnyStep,
     AnyUserStep,

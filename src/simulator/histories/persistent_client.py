@@ -7,8 +7,8 @@ from typing import Any
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, Forbidden, Invalid, NotFound, Unreachable, WorldError
+from kubecluster.network import LinkedTransport
 from kubeserver.inprocess import ADMIN
-from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from simulator.histories.manifests import NAMESPACE
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from kubeapi.loop import DeadlockError, EndlessError, Supervisor, run_virtual
 from kubeclient import Request
+from kubecluster.journal import Write
 from kubeserver.handler import User
-from leeward.sim.journal import Write
 from leeward.sim.world import World
 from simulator.histories import rare_restores
 from simulator.histories.checkers import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from controller_runtime import Key
-from leeward.sim.journal import Write
+from kubecluster.journal import Write
 
 PODS = "//pods/"
 REMEMBERED_SECONDS = 1_200.0

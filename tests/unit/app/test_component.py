@@ -7,9 +7,9 @@ import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeclient import Client
+from kubecluster.network import LinkedTransport, Place
 from kubeserver.inprocess import ADMIN
 from leeward.app.component import meet
-from leeward.sim.network import LinkedTransport, Place
 from tests.kubeserver.api_world import api_world
 from tests.world.test_detection import answers, status
 

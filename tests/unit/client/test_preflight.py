@@ -10,8 +10,8 @@ from kubeapi.resource import Resource
 from kubeclient import Client, Unreachable
 from kubeclient.connection import Connection
 from kubeclient.preflight import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS, PreflightTransport, preflight_transport_of
+from kubecluster.network import LinkedTransport, Place
 from kubeserver.inprocess import ADMIN
-from leeward.sim.network import LinkedTransport, Place
 from tests.kubeserver.api_world import api_world
 
 CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)

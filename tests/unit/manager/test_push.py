@@ -15,6 +15,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeclient import Client
+from kubecluster.network import LinkedTransport, Place
 from kubeserver.handlers.server import ApiServer
 from kubeserver.inprocess import ADMIN, InProcessTransport
 from kubeserver.starting import start_apiserver
@@ -29,7 +30,6 @@ from leeward.manager.push import PushClusters
 from leeward.manager.timing import Timing
 from leeward.runtime.controller_context import ControlPlane, Server
 from leeward.runtime.metrics import Metrics
-from leeward.sim.network import LinkedTransport, Place
 
 CLOCK = VirtualClock()
 RANDOMNESS = Randomness(0)

@@ -18,11 +18,11 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
 from kubeclient import AlreadyExists, Client, Request, Response, Transport, Unreachable
+from kubecluster.network import Link, LinkedTransport, Place
 from kubeserver.inprocess import ADMIN, InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium
-from leeward.sim.network import Link, LinkedTransport, Place
 
 CLOCK = VirtualClock()
 

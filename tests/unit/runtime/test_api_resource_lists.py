@@ -6,7 +6,7 @@ import pytest
 
 from kubeapi import codec
 from kubeclient import Client, Request, Response, Undecodable
-from leeward.runtime.api_resource_lists import OfferedResource, read_root
+from kubeclient.api_resource_lists import OfferedResource, read_root
 from leeward.runtime.discovery import Discovery
 from tests.unit.runtime.small_world import SmallWorld, tell
 

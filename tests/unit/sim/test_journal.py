@@ -1,9 +1,9 @@
 """The journal of a medium whose contents are replaced."""
 
 from kubeapi.loop.virtual import run_virtual
+from kubecluster.journal import Journal, JournaledMedium, Write
 from kubeserver.store import Record
 from kubeserver.store.medium import Batch
-from leeward.sim.journal import Journal, JournaledMedium, Write
 
 
 def test_of_a_backup_is_told_what_is_there_and_not_how_it_came_to_be() -> None:

@@ -14,9 +14,9 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeclient import Request, Response, Unreachable, WatchEvent
 from kubeclient.client import REQUEST_TIMEOUT_SECONDS
+from kubecluster.network import OPEN_TIMEOUT_SECONDS, LinkedTransport, Place
 from kubeserver.handler import User
 from kubeserver.inprocess import ADMIN
-from leeward.sim.network import OPEN_TIMEOUT_SECONDS, LinkedTransport, Place
 from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 
 REQUESTS = 100

@@ -14,8 +14,7 @@ from controller_runtime import FencedTransport, LeaderElector, NotLeading, delet
 from kubeapi.core import LEASES, NAMESPACES, Lease
 from kubeapi.loop import Clock, Randomness, Supervisor
 from kubeapi.transport import Transport
-from kubeclient import AlreadyExists, Client, NotFound, WorldError
-from kubeclient.patience import IMPATIENT
+from kubeclient import IMPATIENT, AlreadyExists, Client, NotFound, WorldError
 from leeward.api.names import KUBE_SYSTEM_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
 from leeward.app.local import FleetError
 from leeward.runtime.sharding import LeaderSettings

@@ -25,18 +25,8 @@ from leeward.controllers.agents.agent_roles import (
     roles_of_agent,
     rules_before_joining,
 )
-from leeward.core.registration import (
-    TOKEN_NAMESPACE,
-    TOKEN_PREFIX,
-    CertificateRequest,
-    Ruling,
-    Verdict,
-    annotations_of_use,
-    namesakes_of_secrets,
-    rule_on_request,
-    secrets_of_agent,
-    use_of,
-)
+from leeward.core import registration
+from leeward.core.registration import CertificateRequest, Ruling, Verdict
 from leeward.runtime.certificate_requests import REQUESTS, undecided_request
 from leeward.runtime.controller_context import ControlPlane
 
@@ -67,9 +57,9 @@ class AgentCertificateController:
         secret = await self._secret_of(request)
         cluster = await self._find(CLUSTERS, request.cluster)
         joined = () if cluster is None else (request.cluster,)
-        use = None if secret is None else use_of(secret.metadata.annotations)
+        use = None if secret is None else registration.use_of(secret.metadata.annotations)
         there = await self._secrets_of_cluster(request.cluster)
-        ruling = rule_on_request(request, joined, use, there)
+        ruling = registration.rule_on_request(request, joined, use, there)
         if ruling.verdict is Verdict.WAITS:
             return self._wait(manifest, ruling)
         if ruling.verdict is Verdict.APPROVED and secret is not None:
@@ -108,11 +98,11 @@ class AgentCertificateController:
         """Secret of the bootstrap token that it was made with; None where there is none. Raises: WorldError."""
         if not request.token_id:
             return None
-        return await self._find(SECRETS, TOKEN_PREFIX + request.token_id, TOKEN_NAMESPACE)
+        return await self._find(SECRETS, registration.TOKEN_PREFIX + request.token_id, registration.TOKEN_NAMESPACE)
 
     async def _secrets_of_cluster(self, cluster: str) -> list[str]:
         """Secrets that the cluster's agent would make, and that are there already. Raises: WorldError."""
-        names = secrets_of_agent(cluster)
+        names = registration.secrets_of_agent(cluster)
         return [name for name in names if await self._find(SECRETS, name, CLUSTER_NAMESPACE) is not None]
 
     async def _find(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
@@ -126,18 +116,18 @@ class AgentCertificateController:
 
     async def _claim(self, request: CertificateRequest, secret: Secret) -> None:
         """Writes down what the token is used for. Raises: Conflict where another request was faster; WorldError."""
-        if use_of(secret.metadata.annotations) != (request.cluster, request.uid):
+        if registration.use_of(secret.metadata.annotations) != (request.cluster, request.uid):
             await self._plane.client.patch(
                 SECRETS,
                 secret.metadata.name,
-                {"metadata": {"annotations": annotations_of_use(request)}},
-                TOKEN_NAMESPACE,
+                {"metadata": {"annotations": registration.annotations_of_use(request)}},
+                registration.TOKEN_NAMESPACE,
                 resource_version=secret.metadata.resource_version,
             )
 
     async def _let_join(self, cluster: str, request: Manifest) -> None:
         """Grants what an agent needs before its Cluster is there, where its namespace is. Raises: WorldError."""
-        if any([await self._find(CLUSTERS, other) for other in namesakes_of_secrets(cluster)]):
+        if any([await self._find(CLUSTERS, other) for other in registration.namesakes_of_secrets(cluster)]):
             return
         metadata = request["metadata"]
         owner = {"apiVersion": REQUESTS.api_version, "kind": REQUESTS.kind}

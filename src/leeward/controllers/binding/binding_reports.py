@@ -41,9 +41,8 @@ from leeward.core.execution.deployment_conditions import (
 )
 from leeward.core.execution.held_volumes import volumes_held
 from leeward.core.execution.unseen import as_seen, outage_condition, says_outage
-from leeward.core.interpreter import aggregate_status
+from leeward.core.interpreter import InterpretationError, aggregate_status
 from leeward.core.interpreter.resource_health import health_rules_in
-from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.overrides.failures import overrides_failed
 from leeward.core.overrides.rendering import OverrideFailure

@@ -12,7 +12,7 @@ from kubeapi.unstructured import text_at
 from leeward.api.meta import Condition, find_condition
 from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, ResourceBindingStatus, Work
 from leeward.core.execution.works import wanted_replicas
-from leeward.core.interpreter.resource_health import ResourceHealth
+from leeward.core.interpreter import ResourceHealth
 
 _APPLIED = Condition("FullyApplied", "True", "FullyAppliedSuccess", "All works have been successfully applied")
 _ANOTHER = "the Work holds another manifest than the binding's resource"

@@ -22,8 +22,8 @@ from kubeapi.unstructured import list_at, text_at
 from leeward.api.meta import Condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.work import AggregatedStatusItem
+from leeward.core.interpreter import ResourceHealth
 from leeward.core.interpreter.jobs import says_finished
-from leeward.core.interpreter.resource_health import ResourceHealth
 
 NOT_SEEN = "ClusterNotSeen"
 """Reason of conditions that hang on a cluster of which nothing is known."""

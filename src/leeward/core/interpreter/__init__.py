@@ -24,9 +24,15 @@ from leeward.core.interpreter.interpret import (
     revise_replicas,
     why_not_judged,
 )
+from leeward.core.interpreter.resource_health import ResourceHealth
+from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 
 __all__ = [
+    "InterpretationError",
     "ReplicaInterpretation",
+    "ResourceHealth",
+    "Rules",
+    "Status",
     "aggregate_status",
     "components_of",
     "dependencies_of",

@@ -14,6 +14,7 @@ from kubeapi.codec import decode, decode_manifest
 from kubeapi.core import ConfigMap
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.unstructured import int_at, mapping_at
+from kubecluster.journal import Write
 from kubecluster.rules.pods import is_ready
 from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.fleet_state import BindingName
@@ -31,7 +32,6 @@ from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import decide
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
-from leeward.sim.journal import Write
 from leeward.sim.rehearsal.copied_world import CopiedWorld
 
 CLUSTERS = "/cluster.karmada.io/clusters/"

@@ -13,6 +13,7 @@ from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in
 from kubeclient import AlreadyExists
 from kubecluster.kinds import NODES, PODS
+from kubecluster.network import Link
 from kubecluster.rules.pods import node_of
 from kubeserver.serialization.durations import parse_duration
 from leeward.answers.fleet_state import BindingName, FleetState
@@ -23,7 +24,6 @@ from leeward.operations.drain import start_drain, undo_drain
 from leeward.operations.taints import CORDON, change_taints, with_taint, without_taints
 from leeward.runtime.discovery import Discovery
 from leeward.sim.member import agent_of
-from leeward.sim.network import Link
 from leeward.sim.rehearsal.copied_world import CopiedWorld
 from leeward.sim.rehearsal.scenario_file import Scenario, ScenarioProblem, ScenarioStep
 from leeward.sim.world import CONTROLLERS

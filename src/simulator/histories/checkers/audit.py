@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kubeclient import Request, Response
+from kubecluster.journal import Journal
+from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
-from leeward.sim.journal import Journal
-from leeward.sim.network import Answering
 from simulator.histories.checkers.answers import AnswersChecker
 from simulator.histories.checkers.ledger import Ledger
 from simulator.histories.checkers.scene import Scene, Violation

@@ -6,7 +6,7 @@ deletion that hides nothing any more. The newest record of all is kept: it says 
 
 from collections.abc import Iterator, Sequence
 
-from leeward.sim.journal import Journal, Write
+from kubecluster.journal import Journal, Write
 from simulator.histories.checkers.ledger import Entry
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.ground_truth import HOME

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from kubeapi.codec import decode
 from kubeapi.core import Lease
 from kubeclient import Request
+from kubecluster.journal import Journal, Write
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.runtime.sharding import Sharding
-from leeward.sim.journal import Journal, Write
 from simulator.candidate import LEASE
 from simulator.histories.checkers.scene import Scene, Violation
 from simulator.histories.ground_truth import HOME

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from leeward.sim.journal import Journal, Write
+from kubecluster.journal import Journal, Write
 from simulator.paths import resource_of
 
 HOME = "control-plane"

@@ -5,9 +5,9 @@ import random
 from collections.abc import Coroutine
 
 from kubeclient import Request, Response
+from kubecluster.network import Link
+from kubecluster.network_faults import FaultProfile, NetworkFaults
 from leeward.sim.member import SimulatedMember, agent_of
-from leeward.sim.network import Link
-from leeward.sim.network_faults import FaultProfile, NetworkFaults
 from leeward.sim.world import CONTROLLERS, World
 from simulator.histories.byzantine_faults import cordon_nodes, lie
 from simulator.histories.faults.holds import Holds

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leeward.sim.network_faults import MISHAPS
+from kubecluster.network_faults import MISHAPS
 from simulator.histories.model import (
     AnyStep,
     ApiServerIsKilled,

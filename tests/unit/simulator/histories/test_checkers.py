@@ -12,6 +12,7 @@ from kubeapi.core import Taint
 from kubeapi.meta import Manifest, format_time
 from kubeclient import Request
 from kubeclient.caller import HEADER
+from kubecluster.journal import Journal
 from kubeserver.store import Record
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.meta import Condition
@@ -25,7 +26,6 @@ from leeward.api.names import (
 )
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, Work
 from leeward.manager.timing import Timing
-from leeward.sim.journal import Journal
 from simulator.histories.checkers import (
     CHECKERS,
     TIMED,

@@ -2,9 +2,9 @@
 
 import pytest
 
+from kubecluster.journal import Journal
 from kubeserver.store import Record
 from leeward.manager.timing import Timing
-from leeward.sim.journal import Journal
 from simulator.histories.checkers import CompactionChecker, scene_of
 from simulator.histories.ground_truth import HOME, GroundTruth
 from simulator.histories.model import History

@@ -5,7 +5,7 @@
     conflict 409, only for writes that name a version
     expired  410, only for lists with a continue token and for watches
 
-One read may be answered with the state before the last write (`sim/stale_reads.py`).
+One read may be answered with the state before the last write.
 
 Lines of a watch come late, in order; come twice; or the stream breaks before the next one. No line is ever left out
 while its stream goes on: that no API server does (D5).

@@ -117,7 +117,7 @@ class JournaledMedium(MemoryMedium):
         self._journal.replaced(self._place)
 
     def restore(self, backup: Loaded, taken_at: float) -> None:
-        """Restores what was durable then, told at once. Revisions go on as they do behind `leeward restore`."""
+        """Restores what was durable then, told at once. Revisions go on as they do behind a restore of a backup."""
         latest = {record.key: record for record in backup.records}
         newest = max((record.revision for record in backup.records), default=0)
         self.become(Loaded(backup.records, revision_behind(max(newest, backup.compacted), self._told)))

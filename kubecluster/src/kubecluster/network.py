@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from kubeapi.loop import Life
 from kubeclient import Request, Response, Unreachable
+from kubecluster.network_faults import NetworkFaults
 from kubeserver.handler import Handler, StreamResponse, User
 from kubeserver.inprocess import InProcessTransport
-from leeward.sim.network_faults import NetworkFaults
 
 OPEN_TIMEOUT_SECONDS = 10.0
 
