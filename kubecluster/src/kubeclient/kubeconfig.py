@@ -22,6 +22,8 @@ __all__ = ["Connection", "KubeconfigError", "KubeconfigSource", "load", "transpo
 
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 """Extension of a cluster that is for its exec plug-in."""
+_ACTING_AS = ("as", "as-uid", "as-groups", "as-user-extra")
+"""Fields of a user who acts as another one. Who passed over them would act with all rights of the credential."""
 KubeconfigSource = Path | Sequence[Path] | Mapping[str, Any]
 """One file, several, or the contents of one."""
 
@@ -40,6 +42,10 @@ def load(source: KubeconfigSource, context: str = "") -> Connection:
     cluster = _named(files, "clusters", chosen.required("cluster"), "cluster")
     user_name = chosen.text("user")
     user = _named(files, "users", user_name, "user") if user_name else files[0].empty("users")
+    for field in filter(user.has, _ACTING_AS):
+        raise user.error(
+            field, "is not supported, and requests without it have more rights: name a user who has those alone"
+        )
     return _connection(cluster, user, chosen.text("namespace"))
 
 

@@ -124,6 +124,13 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     (config(user={"exec": {**EXEC, "args": [1]}}), r"exec\.args: is not a list of strings"),
     (config(user={"exec": {**EXEC, "interactiveMode": "Always"}}), r"exec\.interactiveMode: is Always"),
     (config(user={"auth-provider": {"name": "gcp"}}), "auth-provider: is no longer supported"),
+    (
+        config(user={"token": "t", "as": "jane"}),
+        r"users\[0\]\.user\.as: is not supported, .* rights: name a user who has",
+    ),
+    (config(user={"as-uid": "7"}), r"users\[0\]\.user\.as-uid: is not supported"),
+    (config(user={"as-groups": ["readers"]}), r"users\[0\]\.user\.as-groups: is not supported"),
+    (config(user={"as-user-extra": {"a": ["b"]}}), r"users\[0\]\.user\.as-user-extra: is not supported"),
 ]
 
 
