@@ -56,9 +56,9 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
     itself, gives no token, or is spoken to in the clear and nobody allows that."""
     if plain_http_fault(joining.connection.server, joining.allow_http):
         raise FleetError(_NO_HTTP.format(server=joining.connection.server))
-    member = obeying(member, HubFence(ServerIdentity(control_plane)))
     cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     await _refuse_joined(control_plane, joining.name, cluster_id)
+    member = obeying(member, HubFence(ServerIdentity(control_plane)))
     steward, speaker = accounts_of(joining.name)
     hub = await own_identity(control_plane)
     steward = await free_account(member, steward, hub)
@@ -84,15 +84,15 @@ async def hub_that_leaves(control_plane: Client, member: Client, name: str) -> s
         raise
     except NotFound:
         joined = ""
-    found = ""
     try:
-        found = await cluster_id_of(obeying(member, HubFence(ServerIdentity(control_plane))))
+        found = await cluster_id_of(member)
+        if joined and found and joined != found:
+            raise FleetError(f"--cluster-kubeconfig leads to another cluster than {name}: nothing was done")
+        await cluster_id_of(obeying(member, HubFence(ServerIdentity(control_plane))))
     except AnotherCluster:
         raise
     except WorldError:
         pass
-    if joined and found and joined != found:
-        raise FleetError(f"--cluster-kubeconfig leads to another cluster than {name}: nothing was done")
     return await own_identity(control_plane)
 
 

@@ -30,6 +30,31 @@ def test_s6_another_member_is_refused_before_anything_is_taken_out_of_it() -> No
     tell(story)
 
 
+def test_a_cluster_that_is_refused_gets_no_mark() -> None:
+    """Neither one that joins under two names, nor the wrong one for one that leaves."""
+
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client, there = Client(plane.transport), Client(member.transport)
+        raised = {"metadata": {"annotations": {HUB_GENERATION_ANNOTATION: "2/x"}}}
+        await client.patch(NAMESPACES, "kube-system", raised)
+        await join_cluster(client, there, JOINING)
+        assert await marks(there), "one that joins is told first"
+        async with api_world(seed=9) as other:
+            await other.create("/api/v1/namespaces", {"metadata": {"name": "kube-system"}})
+            another = Client(other.transport)
+            with pytest.raises(FleetError, match="leads to another cluster"):
+                await hub_that_leaves(client, another, "member1")
+            with pytest.raises(FleetError, match="another cluster has joined as member1"):
+                await join_cluster(client, another, JOINING)
+            assert not await marks(another)
+
+    tell(story)
+
+
+async def marks(member: Client) -> str:
+    return (await member.get(NAMESPACES, "kube-system")).metadata.annotations.get(HUB_FENCE_ANNOTATION, "")
+
+
 def test_s6_a_hub_from_which_another_has_taken_over_neither_joins_nor_takes_the_credential_of_the_other_away() -> None:
     async def story(plane: ApiWorld, member: ApiWorld) -> None:
         client, there = Client(plane.transport), Client(member.transport)
