@@ -28,7 +28,7 @@ from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, policy, ready_replicas
 from tests.world.test_ownership import on
 from tests.world.test_restored import PUSHED, WEB, placed
-from tests.world.test_take_over import SPREAD, come_back, copied_hub, die, takes_over
+from tests.world.test_take_over import SPREAD, SkewedClock, come_back, copied_hub, die, takes_over
 
 HUB, SENT = "x-test-hub", "x-test-sent"
 SEEDS = range(4)
@@ -128,6 +128,35 @@ async def disturb(chance: random.Random, first: SigningWorld) -> None:
     await first.sleep(chance.uniform(5, 60))
 
 
+async def standbys_take_over(
+    chance: random.Random, first: SigningWorld, ledger: Ledger, stack: AsyncExitStack
+) -> list[World]:
+    """One or two take over from one copy, each with a clock of its own; half of the second ones hear of no other."""
+    copy = await first.medium.load()
+    if chance.random() < 0.6:
+        await die(first)
+        await first.sleep(chance.uniform(0, 120))
+    hubs, away, apart = list[World](), list[str](), chance.random() < 0.5
+    for name in ("second", "third")[: chance.choice((1, 2, 2))]:
+        kind = SigningWorld.named(name)
+        hub = await stack.enter_async_context(copied_hub(first, copy, len(hubs) + 1, kind))
+        away = sorted({*PUSHED} - {*away}) if away else chance.sample(sorted(PUSHED), chance.randint(0, 2))
+        for member in away:
+            first.member(member).pause()
+        with suppress(OperationFailed):
+            force, clock = chance.random() < 0.7, SkewedClock(chance.uniform(-7_200, 7_200))
+            ledger.generations[name] = (await takes_over(hub, force=force, clock=clock)).generation
+            hubs.append(hub)
+            if apart:
+                await hub.stop_controllers()
+        for member in away:
+            first.member(member).resume()
+        await first.sleep(chance.uniform(0, 60))
+    for hub in hubs if apart else ():
+        hub.start_controllers()
+    return hubs
+
+
 async def history(seed: int) -> list[str]:
     """Plays one history to its end, and returns its faults."""
     chance, ledger = random.Random(seed), Ledger()
@@ -137,37 +166,24 @@ async def history(seed: int) -> list[str]:
         await apply(first.client, deployment("shop", 2), policy("shop", SPREAD))
         await placed(first)
         ledger.watch(first)
-        copy = await first.medium.load()
-        if chance.random() < 0.6:
-            await die(first)
-            await first.sleep(chance.uniform(0, 120))
-        hubs, away = list[World](), list[str]()
-        for name in ("second", "third")[: chance.randint(1, 2)]:
-            kind = SigningWorld.named(name)
-            hub = await stack.enter_async_context(copied_hub(first, copy, len(hubs) + seed + 1, kind))
-            reached = sorted({*PUSHED} - {*away})
-            away = reached if hubs else chance.sample(reached, chance.randint(0, 2))
-            for member in away:
-                first.member(member).pause()
-            with suppress(OperationFailed):
-                ledger.generations[name] = (await takes_over(hub)).generation
-                hubs.append(hub)
-            for member in away:
-                first.member(member).resume()
-            await first.sleep(chance.uniform(0, 60))
+        hubs = await standbys_take_over(chance, first, ledger, stack)
         for _ in range(chance.randint(2, 4)):
             await disturb(chance, first)
         if not first.apiserver_is_up:
             await come_back(first)
         await first.sleep(1_200)
         newest = max(ledger.generations.values())
-        (winner,) = (hub for hub in hubs if ledger.generations[hub_name(hub)] == newest)
+        (winner,) = (hub for hub in (first, *hubs) if ledger.generations[hub_name(hub)] == newest)
         faults = ledger.faults()
+        tied = (each.seen for each in ledger.generations.values() if each.number == newest.number)
+        if newest.seen < max(tied):
+            faults.append(f"{newest} is the hub, of {ledger.generations}")
         for hub in (first, *hubs):
             ready = [name for name in PUSHED if hub.is_ready(name)]
             if len(ready) != (len(PUSHED) if hub is winner else 0):
                 faults.append(f"{hub_name(hub)} sees {ready} as ready")
-        for application, binding, replicas in (("web", WEB, 3), ("shop", "shop-deployment", 2)):
+        placed_by_winner = (("web", WEB, 3), ("shop", "shop-deployment", 2)) if winner is not first else ()
+        for application, binding, replicas in placed_by_winner:
             for name in winner.assigned(binding) or ("nowhere",):
                 if name == "nowhere" or await ready_replicas(first, name, application) != replicas:
                     faults.append(f"{application} does not serve in {name}")
@@ -202,10 +218,17 @@ def is_below(own: Generation, other: Generation) -> bool:
     return own.number < other.number
 
 
+def is_later(own: Generation, other: Generation) -> bool:
+    return (own.number, other.claim) < (other.number, own.claim)
+
+
 BUGS: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "a fence that lets everybody in": lambda: mock.patch.object(HubFence, "_look", lets_in),
     "a fence that marks and refuses nobody": lambda: mock.patch.object(
         hub_fence, "problem_of_generation", return_value=""
+    ),
+    "two take-overs from one copy in the order of their clocks": lambda: mock.patch.object(
+        Generation, "__lt__", is_later
     ),
     "two take-overs from one copy that are equal": lambda: mock.patch.object(Generation, "__lt__", is_below),
 }

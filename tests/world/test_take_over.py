@@ -2,21 +2,26 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 
 import pytest
 
 from kubeapi.core import NAMESPACES, PODS
+from kubeapi.loop.clock import Clock, VirtualClock
 from kubeclient import Client, Request, Response
 from kubecluster.network import Answering, LinkedTransport
 from kubeserver.handler import StreamResponse
 from kubeserver.store.medium import Loaded
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.core.hub_generation import ANOTHER_HUB, HUB_FENCE_ANNOTATION, HUB_FENCE_CONDITION, NOT_FENCED
+from leeward.app.local.errors import FleetError
+from leeward.app.migration.came_back import refuse_fenced
+from leeward.core.hub_generation import ANOTHER_HUB, HUB_FENCE_ANNOTATION, HUB_FENCE_CONDITION, NOT_FENCED, NOT_TOLD
 from leeward.manager.timing import Timing
 from leeward.operations.errors import OperationFailed
+from leeward.operations.findings import Severity
 from leeward.operations.status import look_at_fleet
-from leeward.operations.take_over import TakenOver, take_over
+from leeward.operations.take_over import Reach, TakenOver, take_over
 from leeward.runtime.member_identity import PATH
 from leeward.sim.world import ADMIN, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, play, policy, ready_replicas
@@ -27,6 +32,17 @@ from tests.world.test_restored import PUSHED, WEB, placed
 
 Audit = Callable[[Request, Callable[[], Answering]], Answering]
 SPREAD = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+
+
+class SkewedClock(VirtualClock):
+    """A clock that is ahead by these seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._ahead = timedelta(seconds=seconds)
+
+    def now(self) -> datetime:
+        return super().now() + self._ahead
 
 
 @asynccontextmanager
@@ -46,13 +62,18 @@ async def copied_hub(
         await second.stop_apiserver()
 
 
-async def takes_over(hub: World, *, force: bool = False) -> TakenOver:
-    """Does the work of `leeward take-over`, and starts the controllers."""
+def reaching(hub: World) -> Reach:
+    """Makes clients of members, whichever hub they obey."""
 
     async def reach(cluster: Cluster) -> Client:
         return Client(LinkedTransport(hub.member(cluster.name).place, ADMIN))
 
-    done = await take_over(hub.client, reach, hub.clock, hub.randomness, force=force)
+    return reach
+
+
+async def takes_over(hub: World, *, force: bool = False, clock: Clock | None = None) -> TakenOver:
+    """Does the work of `leeward take-over`, and starts the controllers."""
+    done = await take_over(hub.client, reaching(hub), clock or hub.clock, hub.randomness, force=force)
     hub.start_controllers()
     return done
 
@@ -109,6 +130,14 @@ def test_s6_a_hub_that_comes_back_after_a_take_over_deletes_and_evicts_nothing()
                 assert reason_of(first, name) == ("False", "StatusCollectionFailed")
                 assert fence_of(first, name) == ANOTHER_HUB
                 assert not any("NoExecute" in taint for taint in first.taints(name)), "nothing is evicted for the fence"
+            await refuse_fenced(second.client, reaching(second))
+            for silent in ("", old):
+                if silent:
+                    first.member(silent).pause()
+                with pytest.raises(FleetError, match=r"members obey another hub .member1, member2, member3"):
+                    await refuse_fenced(first.client, reaching(first))
+            first.member(old).resume()
+            await second.until(lambda: all(map(second.is_ready, PUSHED)), 120)
             found = (await look_at_fleet(first.client, first.clock)).findings
             assert any("another hub has taken over" in each.sentence for each in found)
             assert all(second.is_ready(name) for name in PUSHED)
@@ -152,12 +181,12 @@ def test_s5_a_member_that_was_away_during_the_take_over_is_fenced_before_anythin
     play(story, PUSHED)
 
 
-def refusing(method: str) -> Audit:
+def refusing(method: str, code: int = 403) -> Audit:
     """Refusal of this method on the Namespace by which a member is known."""
 
     async def answer(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
         if (request.method, request.path) == (method, PATH):
-            return Response(403, b"{}")
+            return Response(code, b"{}")
         return await work()
 
     return answer
@@ -197,6 +226,29 @@ def test_s5_a_member_that_takes_no_mark_loses_nothing_and_is_told_as_not_fenced(
             first.member(old).place.audit = None
             await second.until(lambda: not fence_of(second, old) and second.is_ready(old), 120)
             assert (await identities(first, "web"), await pods(first)) == before
+
+    play(story, PUSHED)
+
+
+def test_s5_a_member_that_fails_at_the_mark_is_told_as_one_where_nothing_is_written() -> None:
+    """Nothing leaves a member that is seen and serves; a change does not reach it, and somebody hears why."""
+
+    async def story(world: World) -> None:
+        old = await placed(world)
+        before = await identities(world, "web"), await pods(world)
+        world.member(old).place.audit = refusing("PATCH", 500)
+        await world.stop_controllers()
+        assert set((await takes_over(world)).away) == {old}
+        await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"new": "1"}}}, "default")
+        await world.sleep(600)
+        assert (await identities(world, "web"), await pods(world)) == before
+        assert world.is_ready(old)
+        assert fence_of(world, old) == NOT_TOLD
+        (found,) = (f for f in (await look_at_fleet(world.client, world.clock)).findings if "HTTP 500" in f.sentence)
+        assert found.severity is Severity.NEEDS_SOMEBODY
+        assert f"{old}: PATCH {PATH}: HTTP 500, so nothing is written there" in found.sentence
+        world.member(old).place.audit = None
+        await world.until(lambda: not fence_of(world, old), 120)
 
     play(story, PUSHED)
 
@@ -244,8 +296,9 @@ def test_s15_a_hub_that_is_restored_from_before_the_take_over_is_fenced_until_it
     play(story, PUSHED)
 
 
-def test_s8_of_two_standbys_that_take_over_from_one_copy_one_alone_acts_and_it_is_the_same_everywhere() -> None:
-    """Each of the two reaches one member, and neither hears of the other before both have taken over."""
+def test_s8_a_hub_that_works_in_most_members_gives_way_to_none_whose_clock_is_behind() -> None:
+    """The second reaches two members. The third reaches the other one alone, an hour later by a clock that is two hours
+    behind: it may be the machine that is cut off."""
 
     async def story(first: World) -> None:
         old = await placed(first)
@@ -255,14 +308,18 @@ def test_s8_of_two_standbys_that_take_over_from_one_copy_one_alone_acts_and_it_i
         async with copied_hub(first, copy) as second, copied_hub(first, copy, 2) as third:
             first.member(old).pause()
             mine = await takes_over(second)
+            assert (mine.fenced, set(mine.away)) == (others, {old})
             await second.stop_controllers()
+            await first.sleep(3_600)
             first.member(old).resume()
             for name in others:
                 first.member(name).pause()
-            assert (mine.fenced, set(mine.away)) == (others, {old})
-            theirs = await takes_over(third)
+            with pytest.raises(OperationFailed, match=r"1 of 3 members answer: .* another hub may serve the others"):
+                await takes_over(third)
+            theirs = await takes_over(third, force=True, clock=SkewedClock(-7_200))
             assert (theirs.fenced, set(theirs.away)) == ((old,), set(others))
             assert theirs.generation.number == mine.generation.number
+            assert theirs.generation.claim < mine.generation.claim
             for name in others:
                 first.member(name).resume()
             before = await identities(first, "web")

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     "--port", type=Number(1, 65535), help="Port of a hub that is made of a standby's copy.  [default: as before]"
 )
 @click.option("--hub-before", default="", help="Address of the hub before.  [default: where it is published]")
-@click.option("--force", is_flag=True, help="Also while the hub before answers, or when members obey a newer one.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Also while the hub before answers, when members obey a newer one, or most are silent.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @operator_options
 @click.pass_obj
@@ -48,7 +52,8 @@ def take_over(
     back does nothing there, and evicts nothing. Members that do not answer now are told before anything is written
     there.
 
-    It is refused while the hub before still answers, and where members obey a newer hub than this store knows.
+    It is refused while the hub before still answers, where members obey a newer hub than this store knows, and where
+    most are silent: this machine may be cut off. The exit code is 1 where a member obeys another hub.
     """
     layout = settings.layout
     if hub_before and (not hub_before.startswith("https://") or endpoint_fault(hub_before)):
@@ -62,7 +67,9 @@ def take_over(
         target = target_of(settings, kubeconfig, context)
         _confirm(target.name, yes=yes)
     done = ask(target, lambda client: _take_over(client, target, generation, hub_before, force=force))
-    say(f"{target.name} is the hub: generation {done.generation.number}")
+    members = len(done.fenced) + len(done.refusing) + len(done.away)
+    part = f" of {len(done.fenced)} of {members} members" if len(done.fenced) < members else ""
+    say(f"{target.name} is the hub{part}: generation {done.generation.number}")
     say_members(done)
     say_next("leeward status")
     if done.refusing:

@@ -3,9 +3,10 @@
     hub      annotation leeward.dev/hub-generation of its Namespace kube-system, which `leeward take-over` raises
     member   annotation leeward.dev/hub-fence of its Namespace kube-system: the newest generation of each hub, as JSON
 
-A generation is a number and a claim, the instant of the take-over and a random ending: `1/2026-11-29T12:00:00Z-x`.
-Two that take over from one copy have one number. The claim that was first is the newer generation: a hub that works
-already gives way to a higher number alone.
+A generation is a number, the count of members that told theirs to the take-over, and a claim, its instant and a random
+ending: `1/3:2026-11-29T12:00:00Z-x`. A take-over that sees the mark of another has a higher number. Of two with one
+number, neither saw a mark of the other: the one that saw more members is the newer. So a hub that works in most of
+them gives way to no later one, whatever a clock says. Where both saw equally many, the first claim is the newer.
 
 A hub with an older generation than its member knows is fenced there. It sends nothing, and what it cannot see is
 neither healthy nor gone (Holds: S1, S5). A member fences itself alone, so that one that lies harms no other (S10).
@@ -25,14 +26,14 @@ from leeward.api.meta import Condition
 
 HUB_GENERATION_ANNOTATION, HUB_FENCE_ANNOTATION = "leeward.dev/hub-generation", "leeward.dev/hub-fence"
 HUB_FENCE_CONDITION = "leeward.dev/HubFence"
-"""Condition on a Cluster: False while its member obeys another hub, or refuses no older one, with the reason."""
-ANOTHER_HUB, NOT_FENCED = "AnotherHub", "NotFenced"
+"""Condition on a Cluster: False while its member obeys another hub, takes no mark, or refuses no older one."""
+ANOTHER_HUB, NOT_FENCED, NOT_TOLD = "AnotherHub", "NotFenced", "NotTold"
 MOST_HUBS = 64
 LARGEST_GENERATION = 2**53
 """Bound on what is read: a larger number is not exact in every reader of JSON."""
 MOST_AHEAD = 1_000_000
 """Generations by which a member may be ahead of a hub. One that says more is not believed: it would harm the others."""
-_WRITTEN = re.compile(r"(\d{1,16})(?:/([\w.:-]{1,64}))?", re.ASCII)
+_WRITTEN = re.compile(r"(\d{1,16})(?:/(?:(\d{1,9}):)?([\w.:-]{1,64}))?", re.ASCII)
 
 
 class UnreadableGeneration(ValueError):
@@ -42,21 +43,22 @@ class UnreadableGeneration(ValueError):
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Generation of a hub. The later one in the order is the newer one; no claim is before every other."""
+    """Generation of a hub. The later one in the order is the newer one; of the claims it is the smaller one."""
 
     number: int = 0
     claim: str = ""
+    seen: int = 0
 
     def __lt__(self, other: "Generation") -> bool:
-        return self.number < other.number or (self.number == other.number and self.claim > other.claim)
+        return (self.number, self.seen, other.claim) < (other.number, other.seen, self.claim)
 
     def __str__(self) -> str:
-        return f"{self.number}/{self.claim}" if self.claim else str(self.number)
+        return f"{self.number}/{self.seen}:{self.claim}" if self.claim else str(self.number)
 
     @staticmethod
-    def after(number: int, now: datetime, ending: str) -> "Generation":
-        """The generation of a take-over at this instant, above this number."""
-        return Generation(number + 1, f"{format_micro_time(now)}-{ending}")
+    def after(number: int, seen: int, now: datetime, ending: str) -> "Generation":
+        """The generation of a take-over at this instant, which saw this many members, above this number."""
+        return Generation(number + 1, f"{format_micro_time(now)}-{ending}", seen)
 
 
 NEVER = Generation()
@@ -68,7 +70,7 @@ def _read(text: str | int) -> Generation | None:
     found = _WRITTEN.fullmatch(str(text))
     if found is None or int(found[1]) > LARGEST_GENERATION:
         return None
-    return Generation(int(found[1]), found[2] or "")
+    return Generation(int(found[1]), found[3] or "", int(found[2] or 0))
 
 
 def generation_of(annotations: Mapping[str, str]) -> Generation:
@@ -118,9 +120,9 @@ def problem_of_generation(own: Generation, met: Generation) -> str:
         )
     if met.number == own.number:
         return (
-            f"another hub has taken over from the same copy, and before this one: the cluster obeys generation {met}, "
-            f"and this one is {own}; nothing is done there. Stop this one, or make it the hub with `leeward take-over "
-            "--force`"
+            f"another hub has taken over from the same copy, and saw more members, or was first: the cluster obeys "
+            f"generation {met}, and this one is {own}; nothing is done there. Stop this one, or make it the hub with "
+            "`leeward take-over --force`"
         )
     return (
         f"another hub has taken over: the cluster obeys generation {met} of this control plane, and this one is "
@@ -128,10 +130,11 @@ def problem_of_generation(own: Generation, met: Generation) -> str:
     )
 
 
-def fence_condition(problem: str, unfenced: str) -> Condition | None:
-    """The condition of a Cluster whose member obeys another hub (`problem`), or refuses no older one (`unfenced`)."""
-    if problem:
-        return Condition(HUB_FENCE_CONDITION, "False", ANOTHER_HUB, problem)
+def fence_condition(problem: str, untold: str, unfenced: str) -> Condition | None:
+    """The condition of a Cluster whose member obeys another hub (`problem`), gets nothing as the mark fails (`untold`),
+    or refuses no older hub (`unfenced`)."""
+    if problem or untold:
+        return Condition(HUB_FENCE_CONDITION, "False", ANOTHER_HUB if problem else NOT_TOLD, problem or untold)
     if not unfenced:
         return None
     said = f"an older hub that comes back is not refused there: {unfenced}. If there was another hub, stop it for good"

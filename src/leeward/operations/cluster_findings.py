@@ -13,7 +13,7 @@ from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.outage import held_when_due
 from leeward.core.cluster_health.standing_taints import removal_told
 from leeward.core.eviction.due_evictions import Stay, decide_stay
-from leeward.core.hub_generation import HUB_FENCE_CONDITION, NOT_FENCED
+from leeward.core.hub_generation import HUB_FENCE_CONDITION, NOT_FENCED, NOT_TOLD
 from leeward.operations.clusters import ClusterState, is_application, left_to_drain
 from leeward.operations.findings import (
     NAMED_AT_MOST,
@@ -148,11 +148,14 @@ def removed_taints(observed: Observed) -> Iterator[Finding]:
 
 
 def unfenced_clusters(observed: Observed) -> Iterator[Finding]:
-    """Finds clusters in which an older hub that comes back would act."""
+    """Finds clusters that take no mark: an older hub that comes back would act there, or nothing is written there."""
     for cluster in observed.clusters or ():
         found = find_condition(cluster.status.conditions, HUB_FENCE_CONDITION)
         if found is not None and found.reason == NOT_FENCED:
             yield Finding(Severity.SOON, f"cluster/{cluster.name}", f"{cluster.name}: {found.message}")
+        elif found is not None and found.reason == NOT_TOLD:
+            command = f"kubectl get cluster {cluster.name} -o yaml"
+            yield needs_somebody(f"cluster/{cluster.name}", f"{cluster.name}: {found.message}", next=command)
 
 
 def drains(observed: Observed) -> Iterator[Finding]:

@@ -2,6 +2,9 @@
 
 Its generation is raised above each that it can see, in its own store first. Then the members that answer are told.
 A member that does not answer is told by whoever reaches it first: the controllers, or its agent, before they write.
+
+Most Push members have to answer first: where they are silent, this machine may be the one that is cut off, while the
+hub before, or another copy of it, serves there. Pull members that nobody can ask count for nothing.
 """
 
 import asyncio
@@ -28,6 +31,7 @@ from leeward.core.hub_generation import (
     generation_of,
 )
 from leeward.operations.errors import OperationFailed
+from leeward.operations.findings import NAMED_AT_MOST
 from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.member_identity import AnotherCluster, obeying
 from leeward.runtime.server_identity import ServerIdentity, identity_of
@@ -42,8 +46,8 @@ AT_ONCE = 200
 
 
 class TakenOver(NamedTuple):
-    """Result of a take-over. `fenced`: members that refuse older hubs now; `refusing`: those that obey another one;
-    `away`: the others. Each has the reason."""
+    """Result of a take-over. `fenced`: members that refuse older hubs now; `refusing`: those that obey another one, as
+    they say, or are silent and their Clusters say; `away`: the others. Each has the reason."""
 
     generation: Generation
     fenced: tuple[str, ...]
@@ -55,7 +59,7 @@ async def take_over(
     control_plane: Client, reach: Reach, clock: Clock, randomness: Randomness, *, force: bool = False
 ) -> TakenOver:
     """`reach` makes the client of a member, whichever hub that obeys. `force`: also where members obey another hub,
-    whose store is newer. Raises: WorldError, OperationFailed."""
+    whose store is newer, or most are silent. Raises: WorldError, OperationFailed."""
     generation = await raise_generation(control_plane, reach, clock, randomness, force=force)
     return await fence_members(control_plane, reach, generation)
 
@@ -70,7 +74,7 @@ async def raise_generation(
     namespace = await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
     clusters = (await control_plane.list(CLUSTERS)).items
     own = _generation(namespace)
-    told, _ = await _asked(clusters, lambda cluster: _met(cluster, reach, identity_of(namespace)))
+    told, silent = await _asked(clusters, lambda cluster: _met(cluster, reach, identity_of(namespace)))
     met = {name: generation for name, generation in told.items() if generation.number <= own.number + MOST_AHEAD}
     newest = max(met.values(), default=NEVER)
     if newest > own and not force:
@@ -86,11 +90,29 @@ async def raise_generation(
             f"members obey another hub, as their Clusters say, and do not tell its generation now: {unasked}. Take a "
             "copy from there (`leeward standby`), or give --force"
         )
-    generation = Generation.after(max(own, newest).number, clock.now(), randomness.suffix())
+    cut_off = [each.name for each in clusters if each.name in silent and each.spec.sync_mode == "Push"]
+    if cut_off and len(cut_off) >= len(told) and not force:
+        whys = "; ".join(f"{name}: {silent[name]}" for name in cut_off[:NAMED_AT_MOST])
+        raise OperationFailed(
+            f"{len(told)} of {len(told) + len(cut_off)} members answer: this machine may be cut off, and another hub "
+            f"may serve the others ({whys}). Once no other hub runs, give --force"
+        )
+    generation = Generation.after(max(own, newest).number, len(told), clock.now(), randomness.suffix())
     patch = {"metadata": {"annotations": {HUB_GENERATION_ANNOTATION: str(generation)}}}
     version = namespace.metadata.resource_version
     await control_plane.patch(NAMESPACES, KUBE_SYSTEM_NAMESPACE, patch, resource_version=version)
     return generation
+
+
+async def members_of_another(control_plane: Client, reach: Reach) -> list[str]:
+    """Members that obey a newer hub: as they say, or where they are silent, as their Clusters say. Raises: WorldError,
+    also where no Clusters are served."""
+    namespace = await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
+    clusters = (await control_plane.list(CLUSTERS)).items
+    own = _generation(namespace)
+    told, silent = await _asked(clusters, lambda cluster: _met(cluster, reach, identity_of(namespace)))
+    newer = [name for name, met in told.items() if met > own and met.number <= own.number + MOST_AHEAD]
+    return sorted([*newer, *(each.name for each in clusters if each.name in silent and _obeys_another(each))])
 
 
 async def fence_members(control_plane: Client, reach: Reach, generation: Generation) -> TakenOver:
@@ -99,7 +121,10 @@ async def fence_members(control_plane: Client, reach: Reach, generation: Generat
     clusters = (await control_plane.list(CLUSTERS)).items
     answers, away = await _asked(clusters, lambda cluster: _fence(cluster, reach, server))
     fenced = tuple(sorted(name for name, problem in answers.items() if not problem))
-    return TakenOver(generation, fenced, {name: why for name, why in sorted(answers.items()) if why}, away)
+    refusing = {name: why for name, why in answers.items() if why}
+    for name in (each.name for each in clusters if each.name in away and _obeys_another(each)):
+        refusing[name] = f"its Cluster says so, and it is silent now: {away.pop(name)}. Take over again once it answers"
+    return TakenOver(generation, fenced, dict(sorted(refusing.items())), away)
 
 
 async def _asked(
@@ -138,8 +163,8 @@ async def _fence(cluster: Cluster, reach: Reach, server: ServerIdentity) -> str:
     client = obeying(await reach(cluster), fence)
     try:
         await client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
-        if fence.unfenced:
-            raise OperationFailed(fence.unfenced)
+        if why := fence.untold or fence.unfenced:
+            raise OperationFailed(why)
         return ""
     except AnotherCluster as error:
         return str(error)

@@ -33,6 +33,8 @@ _AGAIN = (
 )
 """Refusals that say nothing of the mark. By any other one the member takes none: it works on, unfenced."""
 WRITE_SECONDS = 10.0
+TRY_AGAIN_SECONDS = 60.0
+"""Pause before a member that has refused a mark is given it again."""
 ATTEMPTS = 3
 PATH = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
 _QUESTION = Request("GET", PATH, headers={"accept": "application/json"})
@@ -72,13 +74,17 @@ def namespace_in(response: Response) -> FoundNamespace | None:
 class HubFence:
     """`server` is the control plane that acts. Where its identity may not be read, nothing is told apart.
 
-    `problem` says why nothing is done in the member, `unfenced` why an older hub is not refused there.
+    `problem` says why nothing is done in the member, `untold` why nothing is written there now, and `unfenced` why an
+    older hub is not refused there.
     """
 
     def __init__(self, server: ServerIdentity) -> None:
         self._server = server
         self.problem = ""
+        self.untold = ""
         self.unfenced = ""
+        self._refused, self._again_at = NEVER, 0.0
+        """The generation of which the member has refused the mark, and when that is tried again."""
 
     async def look(self, found: FoundNamespace, member: Transport) -> str:
         """The reason why nothing is done in a member that says this; empty when the hub may act there.
@@ -86,11 +92,11 @@ class HubFence:
         A member that has met an older generation is told first. Raises: Unreachable, when that is not known to be done.
         """
         try:
-            self.problem = await self._look(found, member)
+            self.problem, self.untold = await self._look(found, member), ""
         except LocalFailure:
             raise
         except Unreachable as error:
-            self.problem, self.unfenced = "", str(error)
+            self.problem, self.untold = "", str(error)
             raise
         return self.problem
 
@@ -127,7 +133,10 @@ class HubFence:
                     f"it bears the marks of {hub_generation.MOST_HUBS} hubs: take those that are gone off {PATH}"
                 )
                 return ""
-            told = await self._tell(found, {**fences, hub: own}, member)
+            if self._refused == own and asyncio.get_running_loop().time() < self._again_at:
+                return ""
+            self._refused = NEVER
+            told = await self._tell(found, {**fences, hub: own}, own, member)
             if told is None:
                 return ""
             found = told
@@ -150,7 +159,7 @@ class HubFence:
         return self._server.known
 
     async def _tell(
-        self, found: FoundNamespace, fences: Mapping[str, Generation], member: Transport
+        self, found: FoundNamespace, fences: Mapping[str, Generation], own: Generation, member: Transport
     ) -> FoundNamespace | None:
         """Writes the generation. Returns the Namespace as it is now where somebody else has changed it meanwhile; None
         when it is written, or may not be. Raises: Unreachable."""
@@ -164,6 +173,7 @@ class HubFence:
             self.unfenced = ""
             return None
         if 400 <= response.code < 500 and response.code not in _AGAIN:
+            self._refused, self._again_at = own, asyncio.get_running_loop().time() + TRY_AGAIN_SECONDS
             self._is_unfenced(
                 f"it takes no mark (PATCH {PATH}: HTTP {response.code}); its account needs the verb patch for that"
             )

@@ -22,7 +22,7 @@ from leeward.core.hub_generation import (
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-FIRST, LATER = Generation.after(0, NOW, "zz"), Generation.after(0, NOW + timedelta(seconds=1), "aa")
+FIRST, LATER = Generation.after(0, 2, NOW, "zz"), Generation.after(0, 2, NOW + timedelta(seconds=1), "aa")
 
 
 def test_a_hub_that_never_took_over_has_generation_0() -> None:
@@ -30,6 +30,9 @@ def test_a_hub_that_never_took_over_has_generation_0() -> None:
     assert generation_of({HUB_GENERATION_ANNOTATION: "7"}) == Generation(7)
     assert generation_of({HUB_GENERATION_ANNOTATION: str(LARGEST_GENERATION)}) == Generation(LARGEST_GENERATION)
     assert generation_of({HUB_GENERATION_ANNOTATION: str(FIRST)}) == FIRST
+    assert generation_of({HUB_GENERATION_ANNOTATION: "1/2026-01-01T00:00:00Z-a"}) < FIRST, (
+        "as an older version wrote it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,8 +81,9 @@ def test_an_older_hub_alone_is_fenced(own: int, met: int, *, is_fenced: bool) ->
     assert not problem or f"generation {met}" in problem
 
 
-def test_of_two_that_took_over_from_one_copy_the_later_one_is_fenced_by_whoever_of_them_comes_first() -> None:
-    order = [NEVER, LATER, FIRST, Generation(1), Generation.after(1, NOW, "aa")]
+def test_of_two_that_took_over_from_one_copy_one_is_fenced_whoever_of_them_comes_first() -> None:
+    before, slow_clock = NOW - timedelta(days=1), Generation.after(0, 1, NOW - timedelta(hours=1), "aa")
+    order = [NEVER, slow_clock, LATER, FIRST, Generation.after(0, 3, NOW, "zz"), Generation.after(1, 0, before, "aa")]
     assert sorted([*order[2:], *order[:2]]) == order
     assert all(older < newer and not newer <= older for older, newer in pairwise(order))
     assert not problem_of_generation(FIRST, LATER)

@@ -121,6 +121,35 @@ def test_where_the_namespace_may_not_be_changed_the_hub_works_unfenced(code: int
     tell(story, [hub(1)], member(), Response(code, b"{}"), DONE)
 
 
+def test_a_member_that_refuses_the_mark_is_given_it_again_after_a_minute_and_at_once_by_the_next_generation() -> None:
+    async def main() -> None:
+        said, script = [hub(1)], [member(), Response(403, b"{}")]
+        inner, server = ScriptedTransport(script), ServerIdentity(Client(ScriptedTransport(said)))
+        fence, told = HubFence(server), set[str]()
+        transport = IdentifiedTransport(inner, anyone, fence)
+
+        async def probe(*answers: Response) -> list[str]:
+            script.extend(answers)
+            inner.requests.clear()
+            await transport.send(Request("GET", PATH), timeout_seconds=10)
+            told.add(fence.unfenced)
+            return [method for method, _ in sent(inner)]
+
+        assert await probe() == ["GET", "PATCH"]
+        for _ in range(5):
+            await asyncio.sleep(10)
+            assert await probe(member()) == ["GET"]
+        await asyncio.sleep(10)
+        assert await probe(member(), Response(403, b"{}")) == ["GET", "PATCH"]
+        assert len(told) == 1
+        said.append(hub(2))
+        await server.read(afresh=True)
+        assert await probe(member(), DONE) == ["GET", "PATCH"]
+        assert not fence.unfenced
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize("answer", [Response(500, b""), Unreachable("broke off")], ids=["error", "silence"])
 def test_a_member_that_takes_no_mark_now_is_read_and_probed_as_before(answer: Response | Exception) -> None:
     async def story(transport: IdentifiedTransport, inner: ScriptedTransport) -> None:

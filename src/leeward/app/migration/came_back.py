@@ -5,14 +5,17 @@ refuse every write then, so that nothing fails over; and the Clusters are asked 
 were.
 """
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
-from kubeclient import Client
+from kubeclient import Client, NotFound
+from leeward.api.cluster import Cluster
 from leeward.app.local import FleetError
 from leeward.app.migration.record import read_record
 from leeward.app.migration.survey import clusters_service, karmada_webhooks, served_clusters
 from leeward.operations.findings import needs_somebody
 from leeward.operations.status import Found
+from leeward.operations.take_over import members_of_another
 
 
 async def find_returned(client: Client, _now: datetime) -> Found:
@@ -36,6 +39,20 @@ async def find_returned(client: Client, _now: datetime) -> Found:
         said = "the Clusters are asked of Karmada's API server again, as it kept them before the switch"
         found.append(needs_somebody("apiservice/clusters", said, next="leeward adopt"))
     return Found(found)
+
+
+async def refuse_fenced(client: Client, reach: Callable[[Cluster], Awaitable[Client]]) -> None:
+    """Refuses a hub from which another has taken over: who works on its store next would write into the other's
+    members. Raises: FleetError; WorldError."""
+    try:
+        others = await members_of_another(client, reach)
+    except NotFound:
+        return
+    if others:
+        raise FleetError(
+            f"members obey another hub ({', '.join(others)}), and who works on this store next knows no fence: stop "
+            "this control plane for good, or make it the hub with `leeward take-over` first"
+        )
 
 
 async def refuse_karmadas(client: Client) -> None:

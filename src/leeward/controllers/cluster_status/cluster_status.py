@@ -234,7 +234,7 @@ class ClusterStatusController:
         conditions = with_last_seen(status.conditions, conditions, now)
         conditions = with_identity(cluster, conditions, look.uid, now)
         if (fence := self._member.fence) is not None:
-            told = fence_condition(fence.problem, fence.unfenced)
+            told = fence_condition(fence.problem, fence.untold, fence.unfenced)
             conditions = put_condition(conditions, HUB_FENCE_CONDITION, told, now)
         if facts is None:
             return msgspec.structs.replace(status, conditions=conditions)
