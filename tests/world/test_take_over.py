@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from kubeapi.core import NAMESPACES, PODS
-from kubeapi.loop.clock import Clock, VirtualClock
+from kubeapi.loop import Clock, VirtualClock
 from kubeclient import Client, Request, Response
 from kubecluster.network import Answering, LinkedTransport
 from kubeserver.handler import StreamResponse
