@@ -21,7 +21,7 @@ from leeward.manager.timing import Timing
 from leeward.operations.errors import OperationFailed
 from leeward.operations.findings import Severity
 from leeward.operations.status import look_at_fleet
-from leeward.operations.take_over import Reach, TakenOver, take_over
+from leeward.operations.take_over import Reach, TakenOver, members_of_another, take_over
 from leeward.runtime.member_identity import PATH
 from leeward.sim.world import ADMIN, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, play, policy, ready_replicas
@@ -130,12 +130,13 @@ def test_s6_a_hub_that_comes_back_after_a_take_over_deletes_and_evicts_nothing()
                 assert reason_of(first, name) == ("False", "StatusCollectionFailed")
                 assert fence_of(first, name) == ANOTHER_HUB
                 assert not any("NoExecute" in taint for taint in first.taints(name)), "nothing is evicted for the fence"
-            await refuse_fenced(second.client, reaching(second))
-            for silent in ("", old):
-                if silent:
-                    first.member(silent).pause()
-                with pytest.raises(FleetError, match=r"members obey another hub .member1, member2, member3"):
-                    await refuse_fenced(first.client, reaching(first))
+            everybody = sorted(PUSHED)
+            assert await members_of_another(first.client, reaching(first)) == everybody
+            first.member(old).pause()
+            assert await members_of_another(first.client, reaching(first)) == everybody, "as its own Clusters say"
+            with pytest.raises(FleetError, match=r"members obey another hub .member1, member2, member3"):
+                await refuse_fenced(first.client)
+            assert await members_of_another(second.client, reaching(second)) == []
             first.member(old).resume()
             await second.until(lambda: all(map(second.is_ready, PUSHED)), 120)
             found = (await look_at_fleet(first.client, first.clock)).findings

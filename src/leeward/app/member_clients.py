@@ -15,15 +15,13 @@ from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.member_identity import obeying
 from leeward.runtime.server_identity import ServerIdentity
 
-USER_AGENT = "leeward"
 
-
-def members_of(control_plane: Client, transport: Transport) -> Callable[[Cluster], Awaitable[Client]]:
-    """Makes clients of members. `transport` is that of the control plane, for members behind its proxy.
+def members_of(control_plane: Client) -> Callable[[Cluster], Awaitable[Client]]:
+    """Makes clients of members.
 
     A client raises WorldError when it is used and its member cannot be reached, or obeys another hub by now.
     """
-    fence, reach = HubFence(ServerIdentity(control_plane)), whoever_obeys(control_plane, transport)
+    fence, reach = HubFence(ServerIdentity(control_plane)), whoever_obeys(control_plane)
 
     async def reach_obeying(cluster: Cluster) -> Client:
         return obeying(await reach(cluster), fence)
@@ -31,12 +29,12 @@ def members_of(control_plane: Client, transport: Transport) -> Callable[[Cluster
     return reach_obeying
 
 
-def whoever_obeys(control_plane: Client, transport: Transport) -> Callable[[Cluster], Awaitable[Client]]:
+def whoever_obeys(control_plane: Client) -> Callable[[Cluster], Awaitable[Client]]:
     """Makes clients of members, as `members_of`, whichever hub they obey."""
 
     async def reach(cluster: Cluster) -> Client:
         direct = await _direct(control_plane, cluster)
-        return Client(direct or ThroughProxy(transport, cluster.name), USER_AGENT)
+        return control_plane.behind(lambda transport: direct or ThroughProxy(transport, cluster.name))
 
     return reach
 

@@ -17,20 +17,17 @@ def deinit(keep_kinds: bool, kubeconfig: Path | None, context: str) -> None:
     One that is Karmada's is refused, since roles of its agents have the names of ours; so is one that was adopted, as
     long as it has clusters: `leeward hand-back` gives it back. Where members obey another hub, it is refused as well.
     """
-    from kubeclient import Client
-    from kubeclient.connection import transport_of
     from leeward.app.cluster_info import withdraw
     from leeward.app.install.installing import uninstall
-    from leeward.app.member_clients import whoever_obeys
     from leeward.app.migration.came_back import refuse_fenced, refuse_karmadas
 
     async def take_out() -> None:
         await refuse_karmadas(client)
-        await refuse_fenced(client, whoever_obeys(client, transport))
+        await refuse_fenced(client)
         await uninstall(client, keep_kinds=keep_kinds)
         await withdraw(client)
 
     connection = connection_from(kubeconfig, context)
-    client, transport = client_of(connection), transport_of(connection)
-    carry_out(take_out(), client, Client(transport))
+    client = client_of(connection)
+    carry_out(take_out(), client)
     say(f"taken out of {connection.server}")

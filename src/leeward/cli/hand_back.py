@@ -22,20 +22,17 @@ def hand_back(only_plan: bool, yes: bool, kubeconfig: Path | None, context: str)
     plan is shown before anything is written.
     """
     from kubeapi.loop import SystemClock
-    from kubeclient import Client
-    from kubeclient.connection import transport_of
-    from leeward.app.member_clients import whoever_obeys
     from leeward.app.migration.came_back import refuse_fenced
     from leeward.app.migration.handing_back import hand_back, plan_hand_back
     from leeward.app.migration.review import Remark, refusals
 
     async def planned() -> list[Remark]:
-        await refuse_fenced(client, whoever_obeys(client, transport))
+        await refuse_fenced(client)
         return await plan_hand_back(client, SystemClock())
 
     connection = connection_from(kubeconfig, context)
-    client, transport = client_of(connection), transport_of(connection)
-    remarks = carry_out(planned(), client, Client(transport))
+    client = client_of(connection)
+    remarks = carry_out(planned(), client)
     say_remarks(remarks)
     if only_plan:
         raise click.exceptions.Exit(1 if refusals(remarks) else 0)

@@ -82,14 +82,9 @@ def _with_members(target: Target, work: "Callable[[Client, Reach], Awaitable[T]]
     """Raises: FleetError."""
 
     async def run(client: "Client") -> T:
-        from kubeclient.connection import transport_of
         from leeward.app.member_clients import members_of
 
-        transport = transport_of(target.connection)
-        try:
-            return await work(client, members_of(client, transport))
-        finally:
-            await transport.close()
+        return await work(client, members_of(client))
 
     return ask(target, run)
 

@@ -90,31 +90,25 @@ def _report(target: Target, orphans: "OrphanFindings") -> "Report":
 
     own = processes_status(target.layout) if target.layout is not None else None
     try:
-        return Report(target.name, ask(target, lambda client: _fleet(client, target, orphans)), own)
+        return Report(target.name, ask(target, lambda client: _fleet(client, orphans)), own)
     except FleetError as error:
         if own is None:
             raise
         return Report(target.name, None, own, quoted_for_same_fleet(str(error)))
 
 
-async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") -> "FleetStatus":
+async def _fleet(client: "Client", orphans: "OrphanFindings") -> "FleetStatus":
     """Raises: OperationFailed, WorldError."""
     from kubeapi.loop import SystemClock
-    from kubeclient.connection import transport_of
     from leeward.app.member_clients import members_of
     from leeward.app.migration.came_back import find_returned
     from leeward.operations.identities import find_nameless
     from leeward.operations.status import look_at_fleet
 
-    transport = transport_of(target.connection)
-
     async def find(client: "Client", now: "datetime") -> "Found":
-        return await orphans.find(client, members_of(client, transport), now)
+        return await orphans.find(client, members_of(client), now)
 
-    try:
-        return await look_at_fleet(client, SystemClock(), (find, find_returned, find_nameless))
-    finally:
-        await transport.close()
+    return await look_at_fleet(client, SystemClock(), (find, find_returned, find_nameless))
 
 
 def _code(report: "Report") -> int:

@@ -104,7 +104,6 @@ async def _take_over(
 ) -> "TakenOver":
     """`generation`: it is raised already. Raises: FleetError, WorldError, OperationFailed."""
     from kubeapi.loop import Randomness, SystemClock
-    from kubeclient.connection import transport_of
     from leeward.app.cluster_info import refuse_hub_before
     from leeward.app.member_clients import whoever_obeys
     from leeward.operations.take_over import fence_members
@@ -112,14 +111,10 @@ async def _take_over(
 
     if not force and generation is None:
         await refuse_hub_before(client, target.connection.server, before)
-    transport = transport_of(target.connection)
-    try:
-        reach = whoever_obeys(client, transport)
-        if generation is not None:
-            return await fence_members(client, reach, generation)
-        return await make_hub(client, reach, SystemClock(), Randomness(), force=force)
-    finally:
-        await transport.close()
+    reach = whoever_obeys(client)
+    if generation is not None:
+        return await fence_members(client, reach, generation)
+    return await make_hub(client, reach, SystemClock(), Randomness(), force=force)
 
 
 def say_members(done: "TakenOver") -> None:

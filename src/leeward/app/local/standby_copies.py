@@ -125,12 +125,11 @@ async def _raised(store: Path, port: int, before: str, copy: StandbyCopy, *, for
             crds = custom_resource_definitions()
             clock, randomness = SystemClock(), Randomness()
             server = await start_apiserver(opened, clock, randomness, supervisor, crds=crds, collectors=False)
-            transport = InProcessTransport(server)
-            client = Client(transport, "leeward")
+            client = Client(InProcessTransport(server), "leeward")
             if not force:
                 own = f"https://127.0.0.1:{port}"
                 await refuse_hub_before(client, own, before, is_elsewhere=copy.by_command)
-            reach = whoever_obeys(client, transport)
+            reach = whoever_obeys(client)
             return await raise_generation(client, reach, clock, randomness, force=force)
         finally:
             await opened.close()

@@ -5,12 +5,11 @@ refuse every write then, so that nothing fails over; and the Clusters are asked 
 were.
 """
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from kubeclient import Client, NotFound
-from leeward.api.cluster import Cluster
 from leeward.app.local import FleetError
+from leeward.app.member_clients import whoever_obeys
 from leeward.app.migration.record import read_record
 from leeward.app.migration.survey import clusters_service, karmada_webhooks, served_clusters
 from leeward.operations.findings import needs_somebody
@@ -41,11 +40,11 @@ async def find_returned(client: Client, _now: datetime) -> Found:
     return Found(found)
 
 
-async def refuse_fenced(client: Client, reach: Callable[[Cluster], Awaitable[Client]]) -> None:
+async def refuse_fenced(client: Client) -> None:
     """Refuses a hub from which another has taken over: who works on its store next would write into the other's
     members. Raises: FleetError; WorldError."""
     try:
-        others = await members_of_another(client, reach)
+        others = await members_of_another(client, whoever_obeys(client))
     except NotFound:
         return
     if others:
