@@ -83,7 +83,7 @@ class HubFence:
         self.problem = ""
         self.untold = ""
         self.unfenced = ""
-        self._refused, self._again_at = NEVER, 0.0
+        self._refused, self._again_at = hub_generation.NEVER, 0.0
         """The generation of which the member has refused the mark, and when that is tried again."""
 
     async def look(self, found: FoundNamespace, member: Transport) -> str:
@@ -135,7 +135,7 @@ class HubFence:
                 return ""
             if self._refused == own and asyncio.get_running_loop().time() < self._again_at:
                 return ""
-            self._refused = NEVER
+            self._refused = hub_generation.NEVER
             told = await self._tell(found, {**fences, hub: own}, own, member)
             if told is None:
                 return ""
