@@ -1,9 +1,12 @@
 """Histories: drawn from a seed, told as data, and the same to the last byte each time they are played."""
 
+import asyncio
 import gc
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
+from kubeclient import Unreachable
 from simulator.histories import campaign
 from simulator.histories.generator import draw_history
 from simulator.histories.model import (
@@ -18,7 +21,9 @@ from simulator.histories.model import (
     read_history,
     write_history,
 )
-from simulator.histories.playing import play
+from simulator.histories.persistent_client import PATIENCE_SECONDS, PersistentClient
+from simulator.histories.playing import USERS_SECONDS, play
+from simulator.histories.users import Users
 
 STATIC = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 2))
 OUTAGE = History(
@@ -60,6 +65,31 @@ def test_a_history_ends_though_a_member_dies_beside_its_operator(tenths: int) ->
         )
     )
     assert run.violations == []
+
+
+def test_a_history_ends_though_what_a_user_waits_for_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait for a user ends in virtual time."""
+
+    async def waits(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Users, "do", waits)
+    run = play(History(seed=1, members=(("m1", "Push"),), steps=(Explain(at=36, version=1),)))
+    assert run.seconds > 36 + USERS_SECONDS
+    assert run.violations == []
+
+
+def test_a_user_does_not_insist_for_ever_on_an_answer() -> None:
+    async def unanswered() -> None:
+        raise Unreachable("nobody answers")
+
+    async def insists() -> float:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        assert not await PersistentClient.insist(object.__new__(PersistentClient), unanswered)
+        return loop.time() - began
+
+    assert PATIENCE_SECONDS < run_virtual(insists()) <= PATIENCE_SECONDS + 2
 
 
 @pytest.mark.parametrize("seed", [1, 4])

@@ -11,8 +11,15 @@ import msgspec
 import pytest
 
 from kubeapi.core import CONFIG_MAPS, NAMESPACES
-from kubeapi.meta import wire_time
-from leeward.api.names import BRAKE_NAME, REMOVAL_HELD_ANNOTATION, SYSTEM_NAMESPACE, TEMPLATE_UID_ANNOTATION
+from kubeapi.meta import format_time, wire_time
+from leeward.api.names import (
+    BRAKE_NAME,
+    REMOVAL_HELD_ANNOTATION,
+    SYSTEM_NAMESPACE,
+    TEMPLATE_UID_ANNOTATION,
+    execution_space,
+    work_name,
+)
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, BindingSnapshot, ReplicaRequirements, Work, WorkloadTemplate
 from leeward.controllers.removals.removal_holds import LOOK_AGAIN, RemovalHolds
@@ -24,6 +31,7 @@ from tests.builders import binding, divided, duplicated, targets, work
 from tests.unit.controllers.desk import CLOCK, MEMBER, SPACE, Desk, play
 
 WORKS_THAT_STAY = 20
+AGES_AGO = "2025-01-01T00:00:00Z"
 HALVES = divided({MEMBER: 1, "member2": 1})
 
 
@@ -264,5 +272,69 @@ def test_who_holds_is_told_when_the_brake_changes() -> None:
         holding.holds.on_change(lambda: looks.append("look"))
         await holding.engage()
         assert looks
+
+    tell(story)
+
+
+@pytest.mark.parametrize(("returned_seconds_ago", "held"), [(10, True), (600, False)])
+def test_s15_a_report_of_karmadas_agent_counts_for_others_once_it_is_of_after_the_return(
+    returned_seconds_ago: float, held: bool
+) -> None:
+    """Copies that need this one serve elsewhere by a report of now."""
+
+    async def story(holding: Holding) -> None:
+        desk = holding.desk
+        spec: Any = {
+            "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"},
+            "replicas": 2,
+            "replicaRequirements": {"resourceRequest": {"cpu": "1"}},
+            "clusters": [{"name": "member2", "replicas": 2}],
+        }
+        await desk.client.create(RESOURCE_BINDINGS, {"metadata": {"name": "web-deployment"}, "spec": spec}, "default")
+        manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}}
+        space = execution_space("member2")
+        made = {"metadata": {"name": work_name("Deployment", "web", "default"), "namespace": space}}
+        await desk.client.create(WORKS, {**made, "spec": {"workload": {"manifests": [manifest]}}}, space)
+        applied = {"type": "Applied", "status": "True", "reason": "R", "message": "", "lastTransitionTime": AGES_AGO}
+        identifier = {
+            "ordinal": 0,
+            "group": "apps",
+            "version": "v1",
+            "kind": "Deployment",
+            "resource": "",
+            "name": "web",
+        }
+        report = {
+            "identifier": identifier,
+            "health": "Healthy",
+            "status": {"readyReplicas": 2, "observedGeneration": 1},
+        }
+        status = {"status": {"conditions": [applied], "manifestStatuses": [report]}}
+        await desk.client.patch(WORKS, made["metadata"]["name"], status, space, subresource="status")
+        returned = format_time(holding.now - timedelta(seconds=returned_seconds_ago))
+        await desk.condition("member2", lastTransitionTime=returned)
+        await desk.plane.client.get(NAMESPACES, "default")
+        holding.has_gap(0)
+        needed: Any = binding(duplicated(MEMBER), 0, required_by=(BindingSnapshot("web-deployment", "default"),))
+        needed = msgspec.structs.replace(needed, spec=msgspec.structs.replace(needed.spec, placement=None))
+        why, _ = holding.holds.why_it_waits(needed, MEMBER, {MEMBER: holding.going()})
+        assert bool(why) is held
+
+    tell(story)
+
+
+@pytest.mark.parametrize(("named", "held"), [(MEMBER, True), ("member3", False)])
+def test_s7_a_purged_copy_whose_cluster_the_placement_means_no_more_does_not_wait_for_its_return(
+    named: str, held: bool
+) -> None:
+    """The label of the cluster has changed, and the placement has not. Such a copy is never taken back."""
+
+    async def story(holding: Holding) -> None:
+        placed = binding(duplicated(named, "member2"), 2, targets(member2=2), replica_requirements=REQUIREMENTS)
+        purged = work(MEMBER, 2)
+        marks = {REMOVAL_HELD_ANNOTATION: "away"}
+        purged = msgspec.structs.replace(purged, metadata=msgspec.structs.replace(purged.metadata, annotations=marks))
+        assert holding.is_held(placed, 1, purged), "by the law alone"
+        assert holding.is_held(placed, 1, purged, is_purged=True) is held
 
     tell(story)
