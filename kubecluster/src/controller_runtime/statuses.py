@@ -111,15 +111,25 @@ class Statuses(Generic[T]):
         self._burst_until = 0.0
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    def post(self, obj: T, writer: str, change: StatusChange[T], *, within: float, is_paced: bool = False) -> None:
+    def post(
+        self,
+        obj: T,
+        writer: str,
+        change: StatusChange[T],
+        *,
+        within: float,
+        is_paced: bool = False,
+        left_for: float = 0.0,
+    ) -> None:
         """Has the change made to the object's status, where it changes anything; in a burst `within` so many seconds.
 
         An object that is gone, or replaced by another, has no status to write any more. `is_paced`: it makes no burst,
-        since its writer spreads what it says.
+        since its writer spreads what it says. `left_for`: seconds in which another process is expected to write it.
         """
         now = asyncio.get_running_loop().time()
         key, due_in_burst = key_of(obj), now + within
         due = due_in_burst if self._is_burst(now) else min(due_in_burst, now + NEWS_SECONDS)
+        due, due_in_burst = due + left_for, due_in_burst + left_for
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
             expected = self.expected(obj)
@@ -231,12 +241,16 @@ def _with_status(obj: T, status: Any) -> T:
 
 
 class StatusWriters:
-    """Writers of statuses, one for each kind of one API server, shared by all controllers of a process."""
+    """Writers of statuses, one for each kind of one API server, shared by all controllers of a process.
 
-    def __init__(self, client: Client, informers: Informers, supervisor: Supervisor) -> None:
+    `processes` divide the objects of a kind among them: each of them sees its part of a burst.
+    """
+
+    def __init__(self, client: Client, informers: Informers, supervisor: Supervisor, processes: int = 1) -> None:
         self._client = client
         self._informers = informers
         self._supervisor = supervisor
+        self._burst = -(-BURST_SIZE // processes)
         self._writers: dict[tuple[str, str, str], Statuses[Any]] = {}
 
     def expect_burst(self) -> None:
@@ -249,5 +263,6 @@ class StatusWriters:
         key = (resource.api_version, resource.plural, namespace)
         if key not in self._writers:
             informer = self._informers.of(resource, namespace)
-            self._writers[key] = Statuses(self._client, resource, informer, self._supervisor)
+            burst = BURST_SIZE if namespace else self._burst
+            self._writers[key] = Statuses(self._client, resource, informer, self._supervisor, burst)
         return cast(Statuses[T], self._writers[key])

@@ -58,6 +58,7 @@ class Server:
         supervisor: Supervisor,
         budget: CacheBudget | None = None,
         limits: InformerLimits | None = None,
+        processes: int = 1,
     ) -> "Server":
         """A `budget` is for a server of others, which is not believed to be reasonable; `limits` are its informers'.
 
@@ -65,7 +66,7 @@ class Server:
         """
         client = client.with_patience(IMPATIENT)
         informers = Informers(client, randomness, supervisor, budget, limits)
-        statuses = StatusWriters(client, informers, supervisor)
+        statuses = StatusWriters(client, informers, supervisor, processes)
         return Server(client, informers, Discovery(client), statuses, ServerIdentity(client))
 
 
@@ -120,7 +121,7 @@ class ControlPlane:
         objects that they follow `max_unpacked` are kept unpacked."""
         events, turns = EventRecorder(client.with_patience(IMPATIENT), clock, randomness), Turns()
         limits = informer_limits(turns.with_own_time(), max_unpacked)
-        server = Server.of(client, randomness, supervisor, limits=limits)
+        server = Server.of(client, randomness, supervisor, None, limits, share.processes)
         return ControlPlane(
             server,
             clock,

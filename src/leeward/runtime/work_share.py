@@ -45,6 +45,11 @@ class WorkShare:
     def of_shard(shard: Shard) -> "WorkShare":
         return WorkShare(leads=False, shard=shard)
 
+    @property
+    def processes(self) -> int:
+        """Number of processes among which the bindings are divided that are worked on here."""
+        return 1 if self.shard is None else self.shard.count
+
     def owns_cluster(self, name: str) -> bool:
         """Tells whether a shard's work in the cluster is done here."""
         return self.works and (self.shard is None or self.shard.owns(name))

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 
 from controller_runtime.informer import Informer
 from controller_runtime.informers import Informers
@@ -76,7 +77,8 @@ class Desk:
         self.transport = transport
         self.failures: list[WorldError] = []
         self.written: list[tuple[Work, Work]] = []
-        self.writers = StatusWriters(client, Informers(client, Randomness(2), supervisor), supervisor)
+        self._informers, self._supervisor = Informers(client, Randomness(2), supervisor), supervisor
+        self.writers = StatusWriters(client, self._informers, supervisor)
         self._client = client
         self._informer = informer
 
@@ -85,6 +87,9 @@ class Desk:
         work = self._informer.get("web", "default")
         assert work is not None
         return work
+
+    def writers_of(self, processes: int) -> StatusWriters:
+        return StatusWriters(self._client, self._informers, self._supervisor, processes)
 
     async def other(self, name: str) -> Work:
         """Another Work beside `web`, without a status."""
@@ -106,12 +111,13 @@ class Desk:
         work: Work | None = None,
         statuses: Statuses[Work] | None = None,
         is_paced: bool | None = None,
+        left_for: float = 0.0,
     ) -> None:
         said = StatusChange[Work](
             says(*conditions), self.failures.append, lambda old, new: self.written.append((old, new))
         )
         how = {} if is_paced is None else {"is_paced": is_paced}
-        (statuses or self.statuses).post(work or self.work, writer, said, within=within, **how)
+        (statuses or self.statuses).post(work or self.work, writer, said, within=within, left_for=left_for, **how)
 
 
 def says(*types: str) -> Callable[[WorkStatus], WorkStatus]:
@@ -256,6 +262,45 @@ def test_what_is_said_in_a_burst_waits_though_that_ends() -> None:
         assert desk.transport.writes == 0
         await asyncio.sleep(0.2)
         assert desk.transport.writes == 1
+
+    play(story, burst=BURST_SIZE)
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_what_is_left_to_another_process_is_written_where_that_does_not(is_written: bool) -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("status", "Progressing", left_for=15.0)
+        await asyncio.sleep(15.0)
+        assert desk.transport.writes == 0
+        assert [each.type for each in desk.statuses.expected(desk.work).status.conditions] == ["Progressing"]
+        if is_written:
+            desk.post("another", "Progressing")
+        await asyncio.sleep(0.2)
+        assert desk.transport.writes == 1
+
+    play(story, burst=BURST_SIZE)
+
+
+def test_news_does_not_wait_for_what_is_left_to_another_process() -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("status", "Progressing", left_for=15.0)
+        desk.post("execution", "Applied")
+        await asyncio.sleep(0.2)
+        assert desk.transport.writes == 1
+        await asyncio.sleep(20)
+        assert desk.transport.writes == 1
+
+    play(story, burst=BURST_SIZE)
+
+
+def test_a_part_of_a_burst_is_one_where_processes_divide_the_objects() -> None:
+    async def story(desk: Desk) -> None:
+        for processes, namespace, is_burst in ((2, "", True), (2, "default", False), (1, "", False)):
+            statuses = desk.writers_of(processes).of(WORKS, namespace)
+            for number in range(BURST_SIZE // 2):
+                work = await desk.other(f"{processes}-{namespace}-{number}")
+                desk.post("execution", "Applied", within=60, work=work, statuses=statuses)
+            assert statuses.is_burst is is_burst, (processes, namespace)
 
     play(story, burst=BURST_SIZE)
 

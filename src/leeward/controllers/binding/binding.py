@@ -25,7 +25,7 @@ from leeward.controllers.binding.service_addresses import AddressesBehind
 from leeward.controllers.binding.unwanted_works import UnwantedWorks
 from leeward.controllers.binding.work_rendering import WorkRendering
 from leeward.controllers.binding.work_writing import TakenWork, WorkWriting, WrittenWorks
-from leeward.controllers.gates import Gates
+from leeward.controllers.gates.gates import Gates
 from leeward.controllers.removals.removal_holds import RemovalHolds
 from leeward.controllers.rendering.override_rendering import OverrideRendering
 from leeward.controllers.rendering.rendered_admission import RenderedAdmission
@@ -84,6 +84,7 @@ class BindingController:
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)
+        self._bindings.on_change(self._reports.take_up)
         self._works.on_change(self._work_changed)
         self._clusters.on_change(self._cluster_changed)
         self._holds.on_change(self._look_at_removals)

@@ -44,6 +44,7 @@ from leeward.core.execution.unseen import as_seen, outage_condition, says_outage
 from leeward.core.interpreter import InterpretationError, aggregate_status
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.interpreter.scripts import Operation
+from leeward.core.left_to_shards import words_left
 from leeward.core.overrides.failures import overrides_failed
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
@@ -90,6 +91,19 @@ class BindingReports:
     def forget(self, key: Key) -> None:
         """Forgets a binding that is gone."""
         self._first.forget(key)
+
+    def take_up(self, old: Binding | None, new: Binding | None) -> None:
+        """Writes, as a shard, what its leader says of the binding. A write that fails is made with the next change, or
+        by the leader."""
+        share = self._plane.share
+        is_own = new is not None and share.shard is not None and share.owns_binding(key_of(new))
+        if new is None or not is_own or (words := words_left(new)) is None:
+            return
+        if words.burst:
+            self._plane.statuses.expect_burst()
+        statuses = self._plane.statuses.of(self._kind.resource)
+        told = StatusChange[Binding](partial(words.change, binding=statuses.expected(new)), lambda error: None)
+        statuses.post(new, "scheduler", told, within=min(max(words.within, 0.0), BOOKKEEPING_SECONDS))
 
     def refuse(self, binding: Binding, refusal: Condition | None) -> None:
         """Says on the binding alone why nothing is done for it: its template may be somebody else's."""
