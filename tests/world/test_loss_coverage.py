@@ -118,6 +118,39 @@ def test_it_looks_once_a_minute_at_most_and_not_at_all_where_nothing_changes() -
     play(story, THREE, manager=looking(looks))
 
 
+def deploying(seconds: int) -> list[timedelta]:
+    """Times from the first change to each survey, while seventeen applications change for so long."""
+    looks, since = Looks(), list[timedelta]()
+
+    async def story(world: World) -> None:
+        everywhere = policy("all", by_weight({"member1": 1, "member2": 1}))
+        everywhere["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+        await world.sleep(150)
+        await apply(world.client, everywhere, *(deployment(f"web{number}", 1) for number in range(17)))
+        await world.sleep(2)
+        began = world.clock.now()
+        for count in range(seconds // 8):
+            for number in range(17):
+                await world.client.patch(DEPLOYMENTS, f"web{number}", {"spec": {"replicas": 1 + count % 2}}, "default")
+            await world.sleep(8)
+        await world.sleep(100)
+        since.extend(at - began for at, _ in looks.asked if at >= began)
+
+    play(story, THREE, manager=looking(looks))
+    return since
+
+
+def test_it_looks_after_a_burst_and_not_within_it() -> None:
+    looked = deploying(60)
+    assert len(looked) == 1
+    assert looked[0] > timedelta(seconds=60)
+
+
+@pytest.mark.long
+def test_a_burst_that_does_not_end_puts_it_off_for_some_minutes_alone() -> None:
+    assert timedelta(minutes=5) <= deploying(480)[0] < timedelta(minutes=7)
+
+
 @pytest.mark.long
 def test_what_changes_in_one_place_is_looked_at_there_and_a_repeated_answer_is_not_written() -> None:
     looks = Looks()

@@ -37,6 +37,8 @@ from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
 
 CONTROLLER = "resilience-controller"
+RESTS, RESTS_AT_MOST = timedelta(seconds=10), timedelta(minutes=5)
+"""Pause while much is decided: what a survey says then is no longer so a moment later. It is not put off longer."""
 
 
 class ResilienceController:
@@ -83,6 +85,8 @@ class ResilienceController:
             self._next_turn = now + TURN
         if not self._due or now < self._next_turn:
             return self._next_turn if self._due else None
+        if self._plane.statuses.of(RESOURCE_BINDINGS).is_burst and now < self._next_turn + RESTS_AT_MOST:
+            return now + RESTS
         fleet = self._fleet(now)
         names = next_losses(self._due, _bindings_of(fleet))
         for name in names:
