@@ -63,6 +63,10 @@ def render(
     if offline and not files:
         raise click.UsageError("--offline takes everything from files: name them with -f")
     application = _application(settings, resource, namespace, _given(files, namespace), offline, kubeconfig, context)
+    known = {*application.clusters, *application.works}
+    if (known or not offline) and (unknown := [name for name in clusters if name not in known]):
+        choice = ", ".join(sorted(known)) or "none has joined"
+        raise FleetError(f"--cluster: there is no cluster {unknown[0]!r}: choose from {choice}")
     if application.binding is None:
         say("no policy has claimed the template: each cluster is shown with its own replicas", err=True)
     copies = [without_secrets(copy) for copy in render_copies(application, clusters)]

@@ -42,6 +42,12 @@ OVERRIDE: dict[str, Any] = {
         ],
     },
 }
+CLUSTER: dict[str, Any] = {
+    "apiVersion": "cluster.karmada.io/v1alpha1",
+    "kind": "Cluster",
+    "metadata": {"name": "a"},
+    "spec": {"syncMode": "Push"},
+}
 SECRET: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Secret",
@@ -128,13 +134,15 @@ def test_an_override_that_fails_is_told_and_renders_nothing_there(
         (("cluster/a", "--offline", "-f", "FILE"), "name an application, as deploy/web"),
         (("deploy/web", "--offline", "-f", "FILE"), "name one with --cluster"),
         (("deploy/web", "--offline", "-f", "/nowhere.yaml"), "/nowhere.yaml"),
+        (("deploy/web", "--offline", "-f", "FILE", "-f", "CLUSTER", "--cluster", "z"), "no cluster 'z': choose from a"),
     ],
 )
 def test_what_was_asked_wrongly_says_the_way_out(
     more: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = str(file_of(tmp_path, WORKLOAD))
-    code, out, err = call_verb(capsys, "render", *(file if word == "FILE" else word for word in more), "-n", "shop")
+    (tmp_path / "more").mkdir()
+    words = {"FILE": str(file_of(tmp_path, WORKLOAD)), "CLUSTER": str(file_of(tmp_path / "more", CLUSTER))}
+    code, out, err = call_verb(capsys, "render", *(words.get(word, word) for word in more), "-n", "shop")
     assert (code, out) == (2, "")
     assert told in err
 
@@ -185,6 +193,9 @@ def test_a_control_plane_is_asked_and_a_file_changes_one_cluster(
             "spec": {"workload": {"manifests": [manifest]}},
         }
     assert call_verb(capsys, *asked, "--diff") == (0, "", "")
+    code, out, err = call_verb(capsys, *asked, "--cluster", "a", "--cluster", "NOPE")
+    assert (code, out) == (2, "")
+    assert "there is no cluster 'NOPE': choose from a, b" in err
     code, out, _ = call_verb(capsys, *asked, "--diff", "-f", file_of(tmp_path, OVERRIDE))
     assert code == 1
     assert [line for line in out.split("\n") if line[:1] in ("-", "+")] == [
