@@ -34,7 +34,7 @@ from leeward.dashboard.views import FleetRenderer
 from leeward.dashboard.views.fleet_views import FLEET, RenderCounts
 from leeward.dashboard.views.outage_rows import known_by_outages, outage_rows, seen_of
 from leeward.operations.applications import RowState, application_key, application_row, is_listed
-from leeward.operations.clusters import ORDER, cluster_row
+from leeward.operations.clusters import ORDER, cluster_row, is_overfull
 from leeward.operations.findings import Observed
 from leeward.operations.status import findings_of
 from leeward.operations.taints import CORDON, DRAIN
@@ -44,8 +44,10 @@ PART = FleetSight(clusters=True, namespaces=frozenset({"open"}))
 CLUSTERS, APPLICATIONS = ("member1", "member2", "member3"), ("a", "b", "c", "d")
 
 
-def with_cores(known: Cluster) -> Cluster:
-    summary = ResourceSummary(allocatable={"cpu": "8", "pods": "10"}, allocated={"cpu": "1"})
+def with_cores(known: Cluster, waiting: int = 0) -> Cluster:
+    """The cluster with 8 cores, and with Pods that wait for nodes with so many."""
+    allocating = {"cpu": str(7 + waiting)} if waiting else {}
+    summary = ResourceSummary(allocatable={"cpu": "8", "pods": "10"}, allocated={"cpu": "1"}, allocating=allocating)
     return msgspec.structs.replace(known, status=msgspec.structs.replace(known.status, resource_summary=summary))
 
 
@@ -57,6 +59,7 @@ places = st.dictionaries(st.sampled_from(CLUSTERS), st.integers(0, 3), max_size=
 clusters = st.one_of(
     st.none(),
     st.sampled_from(CLUSTERS).map(lambda name: with_cores(cluster(name))),
+    st.sampled_from(CLUSTERS).map(lambda name: with_cores(cluster(name), waiting=1)),
     st.sampled_from(CLUSTERS).map(lambda name: cluster(name, taints=(CORDON,))),
     st.sampled_from(CLUSTERS).map(lambda name: cluster(name, taints=(DRAIN,))),
     st.sampled_from(CLUSTERS).map(dead),
@@ -229,8 +232,10 @@ def assert_is_of_the_whole_fleet(told: Collections, now: SeenFleet, sight: Fleet
     listed = outage_rows(seen_of(now.state, sight)) if sight.outages else {}
     assert {name: msgspec.json.decode(row) for name, row in told["outages"].items()} == from_json(listed)
     known = known_by_outages(now.state.recorded.outages)
-    made = [(application_key(each), each, application_row(each, known.get(application_key(each)))) for each in visible]
-    shown = {key: row for key, each, row in made if is_listed(each, row)}
+    full = {each.name for each in now.clusters if is_overfull(each)}
+    made = {application_key(each): each for each in visible}
+    rows_made = {key: application_row(each, known.get(key), full) for key, each in made.items()}
+    shown = {key: row for key, row in rows_made.items() if is_listed(made[key], row)}
     assert list(told["applications"]) == sorted(shown, key=lambda key: (list(RowState).index(shown[key].state), key))
     assert {key: msgspec.json.decode(row) for key, row in told["applications"].items()} == from_json(shown)
     assert_what_comes_is_reserved(told, now)
@@ -266,6 +271,26 @@ def test_a_version_looks_at_what_has_changed_and_at_nothing_else() -> None:
     assert renderer.last == RenderCounts(bindings=2, applications=1, clusters=in_c7_c8_c9, policies=0, judged=0)
     renderer.render(seen(known, 2))
     assert renderer.last == RenderCounts(bindings=0, applications=0, clusters=0, policies=0, judged=0)
+
+
+def test_replicas_that_wait_for_a_node_are_missed_on_the_page_as_in_status() -> None:
+    known, renderer = a_fleet(40, 20), FleetRenderer(WHOLE_SIGHT)
+    known[1]["app3-deployment"] = application("app3", {"c3": 1, "c4": 1}, False, None)
+    assert serving(renderer.render(seen(known, 0))) == ("Starting", 0)
+    known[0]["c3"] = with_cores(known[0]["c3"], waiting=1)
+    assert serving(renderer.render(seen(known, 1))) == ("Nobody", 1)
+    in_c3 = 4
+    assert renderer.last.applications == in_c3
+    assert serving(renderer.render(seen(known, 2))) == ("Nobody", 1)
+    assert renderer.last.applications == 0
+    known[0]["c3"] = with_cores(known[0]["c3"])
+    assert serving(renderer.render(seen(known, 3))) == ("Starting", 0)
+
+
+def serving(told: Collections) -> tuple[str, int]:
+    """Verdict on the application 3, and the number of those that serve nobody."""
+    row = next(msgspec.json.decode(row) for key, row in told["applications"].items() if key.endswith("/app3"))
+    return row["serving"], msgspec.json.decode(told[FLEET][FLEET])["nobody"]
 
 
 def test_findings_are_sought_where_something_is_wrong() -> None:

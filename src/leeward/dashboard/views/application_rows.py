@@ -1,6 +1,6 @@
 """Rows of applications by their state, rendered, each with what it was made of: kept from version to version."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from itertools import chain
 
 from kubeapi import codec
@@ -21,10 +21,10 @@ class _KnownRow:
 
     __slots__ = ("binding", "known", "row", "state")
 
-    def __init__(self, binding: Binding, known: OutageOf | None) -> None:
+    def __init__(self, binding: Binding, known: OutageOf | None, overfull: Set[str]) -> None:
         self.binding = binding
         self.known = known
-        self.row = application_row(binding, known)
+        self.row = application_row(binding, known, overfull)
         self.state = self.row.state if is_listed(binding, self.row) else None
 
 
@@ -34,13 +34,15 @@ class ApplicationRows:
     def __init__(self) -> None:
         self._known: dict[str, _KnownRow] = {}
         self._by_outages: Mapping[str, OutageOf] = {}
+        self._overfull: Set[str] = frozenset()
         self._rows: dict[RowState, dict[str, ApplicationRow]] = {state: {} for state in RowState}
         self._bodies: dict[RowState, dict[str, bytes]] = {state: {} for state in RowState}
         self._unsorted: set[RowState] = set()
         self.rendered = 0
 
-    def update(self, change: IndexChange, by_outages: Mapping[str, OutageOf]) -> None:
-        """`by_outages` is what outages tell of applications, by key."""
+    def update(self, change: IndexChange, by_outages: Mapping[str, OutageOf], overfull: Set[str]) -> None:
+        """`by_outages` is what outages tell of applications, by key. Pods wait for a node in `overfull` clusters."""
+        changed, self._overfull = self._overfull ^ overfull, overfull
         for binding in change.gone:
             self._drop(application_key(binding))
         for binding in change.new:
@@ -50,6 +52,9 @@ class ApplicationRows:
             known, told = self._known[key], by_outages.get(key)
             if known.known != told:
                 self._put(key, known.binding, told)
+        for key, known in tuple(self._known.items()) if changed else ():
+            if any(target.name in changed for target in known.binding.spec.clusters):
+                self._put(key, known.binding, known.known)
         self._by_outages = by_outages
 
     @property
@@ -66,7 +71,7 @@ class ApplicationRows:
 
     def _put(self, key: str, binding: Binding, told: OutageOf | None) -> None:
         before = self._known.get(key)
-        now = self._known[key] = _KnownRow(binding, told)
+        now = self._known[key] = _KnownRow(binding, told, self._overfull)
         self.rendered += 1
         state = now.state
         if before is not None and before.state is not state:

@@ -11,6 +11,7 @@ follows from the whole fleet is kept by difference (`binding_index`).
 """
 
 from collections import Counter
+from collections.abc import Set
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +31,7 @@ from leeward.dashboard.views.cluster_tiles import cluster_tile
 from leeward.dashboard.views.fleet_summary import fleet_summary
 from leeward.dashboard.views.outage_rows import known_by_outages, outage_rows, seen_of
 from leeward.dashboard.views.policy_rows import claim_by, policy_key, policy_row
-from leeward.operations.clusters import ORDER, ClusterRow, ClusterState, cluster_row
+from leeward.operations.clusters import ORDER, ClusterRow, ClusterState, cluster_row, is_overfull
 from leeward.operations.findings import Finding, Observed
 from leeward.operations.status import findings_of
 from leeward.planning.fleet import placement_fleet
@@ -86,10 +87,11 @@ class FleetRenderer:
         self._made = Counter(bindings=len(change.new) + len(change.gone))
         whole = seen.state_with(index.of_outages(seen.outages or ()))
         state = seen_of(whole, sight)
-        self._renew_rows(change, whole)
+        overfull = {cluster.name for cluster in seen.clusters if is_overfull(cluster)}
+        self._renew_rows(change, whole, overfull)
         told = self._told(seen)
         story = fleet_story(state, told)
-        summary = fleet_summary(seen, sight, story, told, self._findings(seen, told))
+        summary = fleet_summary(seen, sight, story, told, self._findings(seen, told, overfull))
         return {
             FLEET: {FLEET: codec.encode(summary)},
             "clusters": self._clusters(seen, state, told),
@@ -98,10 +100,10 @@ class FleetRenderer:
             "policies": self._policies(seen),
         }
 
-    def _renew_rows(self, change: IndexChange, state: FleetState) -> None:
+    def _renew_rows(self, change: IndexChange, state: FleetState, overfull: Set[str]) -> None:
         shows, before = self._sight.shows, self._rows.rendered
         new, gone = ([each for each in part if shows(each.namespace)] for part in change)
-        self._rows.update(IndexChange(new, gone), known_by_outages(state.recorded.outages))
+        self._rows.update(IndexChange(new, gone), known_by_outages(state.recorded.outages), overfull)
         self._made["applications"] = self._rows.rendered - before
 
     def _clusters(self, seen: SeenFleet, state: FleetState, told: SeenRows) -> dict[str, bytes]:
@@ -139,10 +141,10 @@ class FleetRenderer:
             sees_clusters=self._sight.clusters,
         )
 
-    def _findings(self, seen: SeenFleet, told: SeenRows) -> list[Finding]:
+    def _findings(self, seen: SeenFleet, told: SeenRows, overfull: Set[str]) -> list[Finding]:
         """Findings, sought in no bindings but those that there may be one about."""
         sight, listed = self._sight, {row.name for row in told.clusters}
-        unwell = (row.name for row in told.clusters if row.state is not ClusterState.READY)
+        unwell = (row.name for row in told.clusters if row.state is not ClusterState.READY or row.name in overfull)
         unlisted = (name for name in self._index.clusters if name not in listed)
         bindings = self._index.found((*unwell, *unlisted) if sight.clusters else ())
         self._made["judged"] = len(bindings)
