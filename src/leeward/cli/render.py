@@ -58,25 +58,31 @@ def render(
 
     For example `leeward render deploy/web --diff -f overrides/`.
     """
-    from leeward.answers.rendered_copies import render_copies, without_secrets
-
     if offline and not files:
         raise click.UsageError("--offline takes everything from files: name them with -f")
     application = _application(settings, resource, namespace, _given(files, namespace), offline, kubeconfig, context)
-    known = {*application.clusters, *application.works}
-    if (known or not offline) and (unknown := [name for name in clusters if name not in known]):
-        choice = ", ".join(sorted(known)) or "none has joined"
-        raise FleetError(f"--cluster: there is no cluster {unknown[0]!r}: choose from {choice}")
     if application.binding is None:
         say("no policy has claimed the template: each cluster is shown with its own replicas", err=True)
-    copies = [without_secrets(copy) for copy in render_copies(application, clusters)]
-    if not copies:
-        raise FleetError(f"{resource} is in no cluster, and none is known: name one with --cluster")
+    copies = _copies(application, resource, clusters, offline)
     for copy in copies:
         if copy.failure:
             complain(f"{copy.cluster}: not rendered: {copy.failure}")
     _say(copies, output, diff)
     return FINDINGS if any(copy.failure or (diff and copy.is_changed) for copy in copies) else WELL
+
+
+def _copies(application: "Application", resource: str, named: Sequence[str], offline: bool) -> "list[RenderedCopy]":
+    """Raises: FleetError for a cluster that nobody knows; of files that hold no Cluster, each may be one."""
+    from leeward.answers.rendered_copies import render_copies, without_secrets
+
+    known = {*application.clusters, *application.works}
+    if (known or not offline) and (unknown := [name for name in named if name not in known]):
+        choice = ", ".join(sorted(known)) or "none has joined"
+        raise FleetError(f"--cluster: there is no cluster {unknown[0]!r}: choose from {choice}")
+    copies = [without_secrets(copy) for copy in render_copies(application, named)]
+    if not copies:
+        raise FleetError(f"{resource} is in no cluster, and none is known: name one with --cluster")
+    return copies
 
 
 def _given(files: Sequence[str], namespace: str) -> "Given":
