@@ -35,6 +35,10 @@ async def apply(world: World, template: Manifest, **fields: Any) -> None:
     await world.client.create(POLICIES, wanted, "default")
 
 
+def of(name: str) -> Manifest:
+    return {"clusterAffinity": {"clusterNames": [name]}}
+
+
 async def annotate(world: World, value: str | None) -> None:
     await world.client.patch(
         STATEFUL_SETS, "db", {"metadata": {"annotations": {ORDINALS_ANNOTATION: value}}}, "default"
@@ -82,6 +86,37 @@ def test_after_a_failover_no_name_runs_twice_and_the_old_names_come_back() -> No
         await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "back"}, "spec": {"workloads": [named]}})
         await world.sleep(300)
         assert await names(world) == [FIRST, SECOND]
+
+    play(story)
+
+
+def test_s12_a_copy_has_its_claims_again_though_the_annotation_came_late() -> None:
+    """The numbering is the binding's since it was made: else the copy would come back beside its data."""
+
+    async def story(world: World) -> None:
+        template = numbered(2, claims=True)
+        del template["metadata"]["annotations"]
+        await apply(world, template, placement=of("member1"))
+        await world.sleep(60)
+        await annotate(world, "ByCluster")
+        for name in ("member2", "member1"):
+            await world.client.patch(POLICIES, "db", {"spec": {"placement": of(name)}}, "default")
+            await world.sleep(120)
+            assert set(await pods(world, name)) == {"db-0", "db-1"}
+
+    play(story)
+
+
+def test_s12_a_copy_has_its_claims_again_though_the_annotation_went() -> None:
+    async def story(world: World) -> None:
+        await apply(world, numbered(2, claims=True), placement=of("member1"))
+        await world.sleep(60)
+        assert set(await pods(world, "member1")) == FIRST
+        await annotate(world, None)
+        for name, pods_there in (("member2", SECOND), ("member1", FIRST)):
+            await world.client.patch(POLICIES, "db", {"spec": {"placement": of(name)}}, "default")
+            await world.sleep(120)
+            assert set(await pods(world, name)) == pods_there
 
     play(story)
 

@@ -22,6 +22,7 @@ from leeward.api import names
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
+from leeward.api.ordinals import ORDINALS_ANNOTATION
 from leeward.api.outage import ClusterOutage
 from leeward.api.rollout import (
     REVISION_ANNOTATION,
@@ -55,6 +56,7 @@ KEPT_ANNOTATIONS = frozenset(
         *OPTION_ANNOTATIONS,
         *TEMPLATE_ANNOTATIONS,
         *EARLIER_MEMORY_ANNOTATIONS,
+        ORDINALS_ANNOTATION,
         names.ALLOW_HTTP_ANNOTATION,
         names.APPLIED_PLACEMENT_ANNOTATION,
         names.AWAITED_GATE_ANNOTATION,

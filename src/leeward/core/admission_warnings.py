@@ -255,8 +255,8 @@ def _ordinals(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]
         yield f"{said} has no effect: write {BY_CLUSTER}"
     elif _value_at(manifest, "spec.volumeClaimTemplates"):
         yield (
-            f"{said}: claims have other names in each cluster, so {VOLUMES_FOLLOW_ANNOTATION} has no effect; copies "
-            "that are there keep their names"
+            f"{said}: claims have other names in each cluster, so {VOLUMES_FOLLOW_ANNOTATION} has no effect; "
+            "added later it changes nothing"
         )
 
 

@@ -6,7 +6,8 @@ from kubeapi.meta import annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.failback import OptionFault
 from leeward.api.gates import GATE_ANNOTATIONS, ReplacementGate, parse_gates
-from leeward.api.names import KEEP_UNTIL_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.names import KEEP_UNTIL_ANNOTATION
+from leeward.api.ordinals import volumes_follow
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.purge_mode import rules_of as purge_rules_of
 from leeward.core.eviction.due_evictions import purge_mode_of
@@ -93,5 +94,5 @@ def _is_propagated(templates: Sequence[LintObject], gate: ReplacementGate) -> bo
 def _goes_first(picture: LintPicture, claim: ClaimedTemplate) -> bool:
     """Tells whether the old copy is purged before the new one is made."""
     default = PurgeMode.GRACEFULLY if picture.state is None else picture.state.settings.placement.purge_mode
-    mode, follows = purge_mode_of(claim.binding.spec.failover, default), VOLUMES_FOLLOW_ANNOTATION
-    return not purge_rules_of(mode).keeps_copy or claim.binding.metadata.annotations.get(follows) == "true"
+    mode = purge_mode_of(claim.binding.spec.failover, default)
+    return not purge_rules_of(mode).keeps_copy or volumes_follow(claim.binding)

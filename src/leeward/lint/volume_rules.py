@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kubeapi.untrusted import mapping_in, text_in
 from leeward.api.names import EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.ordinals import volumes_follow
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.purge_mode import rules_of as purge_rules_of
 from leeward.api.work import Binding
@@ -34,7 +35,7 @@ def claims_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
                     _CLAIM_TEMPLATES if mapping_in(template.manifest, "spec").get("volumeClaimTemplates") else _VOLUMES
                 )
                 yield Diagnostic(template, f"{template} {said}", path, others=(claim.policy.source,))
-        elif (names := _named_claims(template)) and not _volumes_follow(binding):
+        elif (names := _named_claims(template)) and not volumes_follow(binding):
             said = (
                 f"{template} moves when its cluster is lost, without what is in its claims ({', '.join(names)}): it "
                 "starts empty"
@@ -52,13 +53,9 @@ def _of_stateful_set(picture: LintPicture, binding: Binding) -> str:
     mode = purge_mode_of(binding.spec.failover, default)
     if stay_behind(binding, mode):
         return f"stays where it is when its cluster is lost: {why_volumes_stay(binding)}"
-    if not purge_rules_of(mode).keeps_copy and not _volumes_follow(binding):
+    if not purge_rules_of(mode).keeps_copy and not volumes_follow(binding):
         return "moves when its cluster is lost, without its volumes (purgeMode Directly): it starts empty"
     return ""
-
-
-def _volumes_follow(binding: Binding) -> bool:
-    return binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
 
 
 def _named_claims(template: LintObject) -> list[str]:

@@ -6,15 +6,18 @@ from random import Random
 import pytest
 from msgspec import structs
 
+from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from leeward.answers.rendered_copies import Application, render_copies
 from leeward.api.cluster import Cluster
-from leeward.api.ordinals import FIRST_ORDINAL_ANNOTATION, ORDINALS_ANNOTATION
-from leeward.api.work import Work, WorkloadTemplate, WorkSpec
+from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.ordinals import FIRST_ORDINAL_ANNOTATION, ORDINALS_ANNOTATION, volumes_follow
+from leeward.api.work import ResourceBinding, Work, WorkloadTemplate, WorkSpec
 from leeward.core.admission_warnings import warnings_for
 from leeward.core.execution.first_ordinals import SLOT, next_slots, parse_slots, with_ordinals, without_slot
 from leeward.core.interpreter.dependencies import stateful_set_dependencies
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
+from leeward.core.propagation.claiming import binding_patch
 from tests.builders import binding, cluster, duplicated, targets, work
 
 
@@ -38,6 +41,12 @@ def of_version(version: str) -> Cluster:
     return structs.replace(found, status=structs.replace(found.status, kubernetes_version=version))
 
 
+def made_with(asks: str | None, **more: str) -> ResourceBinding:
+    bound = binding(duplicated("member1"), 2)
+    annotations = more if asks is None else {**more, ORDINALS_ANNOTATION: asks}
+    return structs.replace(bound, metadata=structs.replace(bound.metadata, annotations=annotations))
+
+
 def starts(numbered: dict[str, Overridden | OverrideFailure]) -> dict[str, int]:
     found = {name: each for name, each in numbered.items() if isinstance(each, Overridden)}
     assert found.keys() == numbered.keys()
@@ -52,7 +61,7 @@ def test_over_drawn_fleets_no_two_copies_share_an_ordinal_and_none_is_renamed(se
         wanted = random.sample([f"member{number}" for number in range(8)], random.randint(1, 5))
         copies = {name: each for name, each in copies.items() if name in wanted or random.random() < 0.5}
         template = stateful_set(random.choice((1, 3, SLOT)))
-        slots |= next_slots(without_slot(wanted, copies, template), slots)
+        slots |= next_slots(without_slot(made_with("ByCluster"), wanted, copies), slots)
         numbered = with_ordinals(dict.fromkeys({*wanted, *copies}, Overridden(template)), copies, slots, {})
         first = starts(numbered)
         assert len({each // SLOT for each in first.values()}) == len(first)
@@ -64,7 +73,7 @@ def test_over_drawn_fleets_no_two_copies_share_an_ordinal_and_none_is_renamed(se
 
 def test_a_copy_that_was_made_without_a_slot_keeps_its_ordinals() -> None:
     copies = {"member1": present("member1", stateful_set(asks=None))}
-    assert without_slot(["member1", "member2"], copies, stateful_set()) == ["member2"]
+    assert without_slot(made_with("ByCluster"), ["member1", "member2"], copies) == ["member2"]
     rendered = {name: Overridden(stateful_set()) for name in ("member1", "member2")}
     assert starts(with_ordinals(rendered, copies, {"member1": 1, "member2": 2}, {})) == {"member1": 0, "member2": 2000}
 
@@ -77,12 +86,25 @@ def test_a_copy_keeps_its_slot_when_the_annotation_goes_and_when_the_slot_is_ano
     assert starts(with_ordinals(rendered, copies, {"member1": 9}, {})) == {"member1": 3000}
 
 
-@pytest.mark.parametrize("asks", [None, "bycluster"])
-def test_a_set_that_does_not_ask_is_as_it_was(asks: str | None) -> None:
-    template = stateful_set(asks=asks)
-    assert without_slot(["member1"], {}, template) == []
-    rendered = {"member1": Overridden(template)}
+@pytest.mark.parametrize("asks", [None, "ByCluster"])
+def test_a_set_whose_binding_was_made_without_is_as_it_was(asks: str | None) -> None:
+    assert without_slot(made_with(None), ["member1"], {}) == []
+    rendered = {"member1": Overridden(stateful_set(asks=asks))}
     assert with_ordinals(rendered, {}, {}, {}) == rendered
+
+
+@pytest.mark.parametrize(("asks", "kept"), [("ByCluster", None), (None, "ByCluster")])
+def test_an_annotation_that_comes_or_goes_late_leaves_the_binding_as_it_was_made(
+    asks: str | None, kept: str | None
+) -> None:
+    found: Manifest = {"metadata": to_wire(made_with(kept))["metadata"], "spec": {}}
+    desired: Manifest = {"metadata": to_wire(made_with(asks))["metadata"], "spec": {}}
+    assert ORDINALS_ANNOTATION not in str(binding_patch(found, desired))
+
+
+@pytest.mark.parametrize(("asks", "follow"), [(None, True), ("ByCluster", False)])
+def test_volumes_with_other_names_do_not_follow(asks: str | None, *, follow: bool) -> None:
+    assert volumes_follow(made_with(asks, **{VOLUMES_FOLLOW_ANNOTATION: "true"})) is follow
 
 
 @pytest.mark.parametrize("version", ["v1.26.9", "v1.20.0"])
@@ -155,7 +177,7 @@ def test_the_headless_service_is_a_dependency_of_a_set_with_ordinals_by_cluster_
             stateful_set(volumeClaimTemplates=[{"metadata": {"name": "data"}}]),
             [
                 "metadata.annotations[leeward.dev/ordinals]: claims have other names in each cluster, so "
-                "leeward.dev/volumes-follow has no effect; copies that are there keep their names"
+                "leeward.dev/volumes-follow has no effect; added later it changes nothing"
             ],
         ),
     ],

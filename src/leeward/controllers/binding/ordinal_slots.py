@@ -15,7 +15,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.ordinals import is_numbered
 from leeward.api.resource import CLUSTERS
-from leeward.api.work import Work
+from leeward.api.work import Binding, Work
 from leeward.controllers.rendering.override_rendering import UNREAD_AGAIN, Rendering
 from leeward.core.execution.first_ordinals import next_slots, parse_slots, with_ordinals, without_slot
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
@@ -29,13 +29,15 @@ class OrdinalSlots:
         self._client, self._clock = plane.client, plane.clock
         self._clusters: Informer[Cluster] = plane.informers.of(CLUSTERS)
 
-    async def number(self, template: ReadOnlyManifest, rendering: Rendering, present: Mapping[str, Work]) -> Rendering:
+    async def number(
+        self, binding: Binding, template: ReadOnlyManifest, rendering: Rendering, present: Mapping[str, Work]
+    ) -> Rendering:
         """The rendering with the ordinals of each copy. Raises: WorldError; a conflict where two were given at once."""
         if not is_numbered(template):
             return rendering
         wanted, slots, failures = rendering.manifests, dict[str, int](), dict[str, OverrideFailure]()
         look_at = rendering.look_at
-        if new := without_slot(wanted, present, template):
+        if new := without_slot(binding, wanted, present):
             try:
                 slots = await self._slots(new)
             except ValueError as error:

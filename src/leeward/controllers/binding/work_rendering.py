@@ -105,7 +105,7 @@ class WorkRendering:
         if contents is not None:
             manifests, rules = {n: each for n, each in manifests.items() if n in contents.clusters}, contents.rules
         rendering = await self._overrides.render(template, manifests, present, rules)
-        rendering = await self._ordinals.number(template, rendering, present)
+        rendering = await self._ordinals.number(binding, template, rendering, present)
         if self._gates is not None:
             rendering = await self._gates.with_refused(binding, template, rendering)
         inject = self._inject or present

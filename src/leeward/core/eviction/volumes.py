@@ -16,6 +16,7 @@ from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.unstructured import list_at, text_at
 from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.ordinals import volumes_follow
 from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeMode, rules_of
 from leeward.api.work import Binding
 from leeward.core.copies.job_copies import is_cron_job
@@ -78,8 +79,8 @@ def keeps_owned(binding: Binding) -> bool:
     """Tells whether a removed copy stays in its member while objects would go with it there: claims with their data, or
     runs of a CronJob."""
     mode, resource = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE), to_wire(binding.spec.resource)
-    follows = binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
-    return rules_of(mode).keeps_copy and (is_cron_job(resource) or (is_defined(resource) and not follows))
+    keeps = is_cron_job(resource) or (is_defined(resource) and not volumes_follow(binding))
+    return rules_of(mode).keeps_copy and keeps
 
 
 def why_claims_stay(kind: str, name: str, names: Sequence[str] | None) -> str:
@@ -106,7 +107,7 @@ def stay_behind(binding: Binding, mode: PurgeMode) -> bool:
     rules = rules_of(mode)
     if not has_claims(binding) or not rules.keeps_copy:
         return False
-    return rules.suppresses or binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) != "true"
+    return rules.suppresses or not volumes_follow(binding)
 
 
 def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:

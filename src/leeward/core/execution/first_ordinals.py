@@ -5,7 +5,7 @@ the Pods of `db` are `db-1000`, `db-1001`, ... in one cluster, and `db-2000`, ..
 the same for all StatefulSets, and stays when the cluster leaves: a copy that returns finds its claims by their names.
 
 A copy keeps the ordinals with which it was made, as its Work tells: other ordinals would be other Pods with empty
-claims. So the annotation changes nothing for copies that are there (Holds: S12).
+claims. So the annotation counts when the binding is made, and changes nothing later (Holds: S12).
 
 Kubernetes: `spec.ordinals.start`, which API servers keep from 1.27 on; an older one drops it without a word.
 """
@@ -17,8 +17,8 @@ from typing import Final
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.unstructured import int_at, mapping_at, with_annotations
 from leeward.api.cluster import Cluster
-from leeward.api.ordinals import FIRST_ORDINAL_ANNOTATION, ORDINALS_ANNOTATION, numbers_by_cluster
-from leeward.api.work import Work
+from leeward.api.ordinals import FIRST_ORDINAL_ANNOTATION, ORDINALS_ANNOTATION
+from leeward.api.work import Binding, Work
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 
 SLOT: Final = 1_000
@@ -33,9 +33,10 @@ def first_ordinals(present: Mapping[str, Work]) -> dict[str, int]:
     return {cluster: _first_ordinal(found[0]) for cluster, found in manifests.items() if found}
 
 
-def without_slot(wanted: Collection[str], present: Mapping[str, Work], template: ReadOnlyManifest) -> list[str]:
+def without_slot(binding: Binding, wanted: Collection[str], present: Mapping[str, Work]) -> list[str]:
     """Clusters in which a copy is to be made, and has to begin with the slot of its cluster."""
-    return sorted({*wanted} - first_ordinals(present).keys()) if numbers_by_cluster(template) else []
+    is_asked = ORDINALS_ANNOTATION in binding.metadata.annotations
+    return sorted({*wanted} - first_ordinals(present).keys()) if is_asked else []
 
 
 def next_slots(clusters: Collection[str], slots: Mapping[str, int]) -> dict[str, int]:

@@ -17,7 +17,8 @@ from datetime import datetime, timedelta
 from kubeapi.meta import ReadOnlyManifest, parse_time
 from kubeapi.unstructured import text_at
 from leeward.api.cluster import Cluster
-from leeward.api.names import CONDITION_TAINT_KEYS, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.names import CONDITION_TAINT_KEYS
+from leeward.api.ordinals import volumes_follow
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import (
     BRAKE_ENGAGED,
@@ -129,8 +130,7 @@ def goes_at_once(binding: Binding) -> bool:
     ways = (failover.cluster, failover.application) if failover is not None else ()
     modes = [PurgeMode(way.purge_mode) for way in ways if way is not None and way.purge_mode]
     is_alone = any(not rules_of(mode).keeps_copy for mode in modes)
-    follows = binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
-    return is_alone or follows or not is_application(binding)
+    return is_alone or volumes_follow(binding) or not is_application(binding)
 
 
 def _is_nobodys(

@@ -22,10 +22,9 @@ from leeward.api.names import (
     POLICY_ID_LABEL,
     POLICY_NAME_ANNOTATION,
     POLICY_NAMESPACE_ANNOTATION,
-    VOLUMES_FOLLOW_ANNOTATION,
     binding_name,
 )
-from leeward.api.ordinals import numbers_by_cluster
+from leeward.api.ordinals import BY_CLUSTER, ORDINALS_ANNOTATION, numbers_by_cluster
 from leeward.api.policy import AnyPropagationPolicy, PropagationPolicy
 from leeward.api.work import (
     BindingResource,
@@ -90,8 +89,7 @@ def _metadata(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> Manif
     labels, annotations = claim(policy)
     options = {key: value for key, value in policy.metadata.annotations.items() if key in OPTION_ANNOTATIONS}
     options |= {key: value for key, value in annotations_of(template).items() if key in GATE_ANNOTATIONS}
-    if numbers_by_cluster(template):  # another cluster's volumes have other names: a replacement would start empty
-        options.pop(VOLUMES_FOLLOW_ANNOTATION, None)
+    options |= {ORDINALS_ANNOTATION: BY_CLUSTER} if numbers_by_cluster(template) else {}
     finalizer = BINDING_CONTROLLER_FINALIZER if namespace else CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER
     return {
         "name": binding_name(template["kind"], metadata["name"]),

@@ -28,6 +28,7 @@ from leeward.api.names import (
     VOLUMES_FOLLOW_ANNOTATION,
     WAIT_FOR_ANNOTATION,
 )
+from leeward.api.ordinals import ORDINALS_ANNOTATION
 from leeward.api.rollout import ROLLOUT_ANNOTATION
 from leeward.api.work import Binding
 
@@ -94,8 +95,10 @@ def claim_patch(template: ReadOnlyManifest, labels: dict[str, str], annotations:
 
 
 def binding_patch(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manifest:
-    """Patch that brings a binding to `desired` in all that the detector owns; empty when it is so."""
+    """Patch that brings a binding to `desired` in all that the detector owns; empty when it is so. How its ordinals are
+    numbered is said when it is made, and never changes."""
     metadata, spec = present["metadata"], present["spec"]
+    marks = {name: value for name, value in annotations_of(desired).items() if name != ORDINALS_ANNOTATION}
     target = {
         "metadata": {
             **metadata,
@@ -103,7 +106,7 @@ def binding_patch(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manif
             "annotations": _with_marks(
                 annotations_of(present),
                 CLAIM_ANNOTATIONS + OPTION_ANNOTATIONS + TEMPLATE_ANNOTATIONS,
-                annotations_of(desired),
+                marks,
             ),
         },
         "spec": {key: value for key, value in spec.items() if key not in OWNED_FIELDS} | dict(desired["spec"]),
