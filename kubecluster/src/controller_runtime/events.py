@@ -3,9 +3,9 @@
 A few lanes write at once (`event_lane.py`); what one source tells, a component of an object, is written by one of them,
 in its order. While others wait, what has become of applications and clusters goes first, and steps on the way last.
 
-In a burst of a namespace its steps are left out: nobody reads how each of two hundred applications came where it is,
-and what became of it is told. As the first of a burst are not known to be such, steps are held for a moment. Who
-deploys one application in another namespace meanwhile finds all steps of it.
+In a burst of a namespace its steps are left out, in the log as well: nobody reads how each of two hundred applications
+came where it is, and what became of it is told. As the first of a burst are not known to be such, steps are held for a
+moment. Who deploys one application in another namespace meanwhile finds all steps of it.
 
 Recording never waits and never fails its caller: what waits is bounded, and past that the last of the least is dropped,
 with a line in the log.
@@ -49,11 +49,11 @@ class EventRecorder:
         self._expected_until = float("-inf")
 
     def record(self, note: Note) -> None:
+        if note.rank is Rank.STEP and self._is_one_of_many(note):
+            return
         about = note.about
         name = f"{about.namespace}/{about.name}" if about.namespace else about.name
         log.info("%s %s: %s: %s", about.kind, name, note.reason, note.message)
-        if note.rank is Rank.STEP and self._is_one_of_many(note):
-            return
         if sum(lane.waiting for lane in self._lanes) >= BUFFER and not self._make_room(note.rank):
             _dropped(note)
             return

@@ -235,6 +235,26 @@ def test_who_knows_of_a_burst_beforehand_has_no_step_of_it_told() -> None:
     tell(story)
 
 
+@pytest.mark.parametrize(("is_expected", "lines"), [(True, 1), (False, BURST_SIZE)])
+def test_what_a_burst_leaves_out_makes_no_line_in_the_log(
+    caplog: pytest.LogCaptureFixture, *, is_expected: bool, lines: int
+) -> None:
+    """The first steps of a burst that nobody expects are not known to be such, and the move is told in either."""
+
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        if is_expected:
+            recorder.expect_burst(["default"])
+        for index in range(5 * BURST_SIZE):
+            recorder.record(step(f"many-{index}"))
+        recorder.record(replace(note("web"), rank=Rank.MOVE))
+
+    with caplog.at_level("INFO", "controller_runtime.events"):
+        tell(story)
+    told = [record for record in caplog.records if record.name == "controller_runtime.events"]
+    assert len(told) == lines
+
+
 def test_a_step_is_told_before_what_its_source_tells_next() -> None:
     async def story(world: SmallWorld) -> None:
         recorder = start(world)
