@@ -28,8 +28,8 @@ _TARGETS = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SETS,
 
 
 class AutoscalerController:
-    """Controller of autoscalers. Recommendations are remembered by this process only: a restart begins a new
-    window, as in Kubernetes."""
+    """Controller of autoscalers. Recommendations are remembered by this process only: a restart begins a new window
+    with the replicas that there are, as in Kubernetes."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -61,7 +61,8 @@ class AutoscalerController:
 
     async def _scale(self, autoscaler: Manifest, resource: Resource[Manifest], target: Manifest) -> None:
         platform, now, current = self._platform, self._platform.clock.now(), replicas_of(target)
-        history = recent(autoscaler, self._history.get(autoscaler["metadata"]["uid"], ()), now)
+        began = [Recommendation(now, current)]
+        history = recent(autoscaler, self._history.get(autoscaler["metadata"]["uid"], began), now)
         scaling = decide_scaling(autoscaler, current, self._loads(target), history, now)
         if not scaling.fault:
             history.append(Recommendation(now, scaling.wanted))

@@ -35,6 +35,7 @@ from leeward.core.copies.job_copies import is_complete_job, with_template
 from leeward.core.eviction.volumes import UNKNOWN, owned_claims_in, with_owned_claims
 from leeward.core.execution.settled import is_reported
 from leeward.core.execution.work_generation import carries_generation, is_left, shows
+from leeward.core.interpreter.own_replicas import with_own_replicas
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 from leeward.core.interpreter.scripts import Operation
@@ -140,6 +141,7 @@ class WorkStatusController:
         told = await self._interpreted(work, "ReflectStatus", observed, interpreter.status, None)
         kept = plausible_status(told, left)
         status = with_owned_claims(with_template(kept.status, observed), await self._claims_of(work, ordinal, observed))
+        status = status if self._exact_health else with_own_replicas(status, observed)
         health = ResourceHealth.UNKNOWN
         if kept.size <= left:
             has_status = not self._exact_health and self._member.server.discovery.has_status(resource)

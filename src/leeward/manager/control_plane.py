@@ -13,6 +13,7 @@ from leeward.controllers.agents.agent_certificates import AgentCertificateContro
 from leeward.controllers.agents.approved_agents import ApprovedAgentController
 from leeward.controllers.autoscaled_templates import DeploymentReplicasSyncer, ScaleTargetMarker
 from leeward.controllers.binding import BindingController
+from leeward.controllers.binding.autoscaler_floors import AutoscalerFloors
 from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
 from leeward.controllers.dependencies.dependencies_distributor import DependenciesDistributor
@@ -237,9 +238,11 @@ class ControllerManager:
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
         injects = settings.gates.enabled("StatefulFailoverInjection")
         make = partial(BindingController, inject=injects, only_seen=settings.safety.only_seen_is_ready)
+        grace = settings.timing.graceful_eviction_timeout
+        floors = [AutoscalerFloors(plane, kind, grace) if enabled else None for kind in kinds]
         return [
-            make(plane, kind, reach, holds, Gates(plane, self._gate_places, order), admission=self._admission)
-            for kind in kinds
+            make(plane, kind, reach, holds, Gates(plane, self._gate_places, order), each, admission=self._admission)
+            for kind, each in zip(kinds, floors, strict=True)
         ]
 
     def _make_distributor(self) -> list[Startable]:

@@ -16,6 +16,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import cluster_of_execution_space, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
+from leeward.controllers.binding.autoscaler_floors import AutoscalerFloors
 from leeward.controllers.binding.binding_events import BindingEvents
 from leeward.controllers.binding.binding_reports import BindingReports, SyncedWorks
 from leeward.controllers.binding.binding_templates import BindingTemplates, OutOfReach
@@ -54,13 +55,15 @@ class BindingController:
         reach: Reach | None = None,
         holds: RemovalHolds | None = None,
         gates: Gates | None = None,
+        floors: AutoscalerFloors | None = None,
         *,
         inject: bool = True,
         only_seen: bool = True,
         admission: RenderedAdmission | None = None,
     ) -> None:
-        """`holds` keeps what a cluster was to lose, `gates` has new copies wait; `inject` is a feature gate."""
-        self._gates, self._reach = gates, reach or Reach()
+        """`holds` keeps what a cluster was to lose, `gates` has new copies wait, `floors` keeps replacements large;
+        `inject` is a feature gate."""
+        self._gates, self._floors, self._reach = gates, floors, reach or Reach()
         self._waiting: dict[Key, set[Key]] = {}
         """Bindings that would need a Work of another binding, by Work."""
         self._staying = StayingObjects[Key, Binding](is_same_state)
@@ -80,7 +83,7 @@ class BindingController:
         known, name = self._templates.known, kind.controller_name
         self._overrides = OverrideRendering(plane, name, self._bindings, known, look, admission=admission)
         self._rollouts = Rollouts(plane, kind, self._holds, self._overrides)
-        self._rendering = WorkRendering(plane, self._overrides, self._rollouts, gates, inject=inject)
+        self._rendering = WorkRendering(plane, self._overrides, self._rollouts, gates, floors, inject=inject)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)
@@ -90,6 +93,8 @@ class BindingController:
         self._holds.on_change(self._look_at_removals)
         if self._gates is not None:
             self._gates.start(self._controller.queue.add)
+        if self._floors is not None:
+            self._floors.start(self._own_works, self._controller.queue.add)
         self._overrides.start()
         asked = (Operation.REPLICA, Operation.REVISE_REPLICA, Operation.AGGREGATE_STATUS)
         self._plane.interpreter_changes.of_bindings(asked, self._bindings, self._controller.queue.add)
@@ -244,13 +249,9 @@ class BindingController:
         if any(cluster is not None and cluster.is_ready for cluster in clusters):
             return
         finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]
-        await self._plane.client.patch(
-            self._kind.resource,
-            binding.name,
-            {"metadata": {"finalizers": finalizers}},
-            binding.namespace,
-            resource_version=binding.metadata.resource_version,
-        )
+        patch, version = {"metadata": {"finalizers": finalizers}}, binding.metadata.resource_version
+        resource, namespace = self._kind.resource, binding.namespace
+        await self._plane.client.patch(resource, binding.name, patch, namespace, resource_version=version)
 
     async def _remove_orphans(self, key: Key) -> None:
         """Works whose binding is gone go after it, but in doubt; that it is gone only the API server can say (S5)."""

@@ -9,6 +9,7 @@ from kubeapi.unstructured import with_annotations
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, Work
+from leeward.controllers.binding.autoscaler_floors import AutoscalerFloors
 from leeward.controllers.binding.ordinal_slots import OrdinalSlots
 from leeward.controllers.binding.rollouts import (
     NO_ROLLOUT,
@@ -19,7 +20,7 @@ from leeward.controllers.binding.rollouts import (
     is_staged,
     is_unmarked,
 )
-from leeward.controllers.gates import Gates
+from leeward.controllers.gates.gates import Gates
 from leeward.controllers.rendering.override_rendering import OverrideRendering, Rendering
 from leeward.core.execution.works import build_work, build_works, manifests_by_cluster, replicas_by_cluster
 from leeward.core.overrides.rendering import Overridden
@@ -39,12 +40,14 @@ class WorkRendering:
         overrides: OverrideRendering,
         rollouts: Rollouts,
         gates: Gates | None,
+        floors: AutoscalerFloors | None,
         *,
         inject: bool,
     ) -> None:
         self._interpreter, self._new_id = plane.interpreter, plane.randomness.uid
         self._overrides, self._rollouts, self._gates, self._inject = overrides, rollouts, gates, inject
         self._ordinals = OrdinalSlots(plane)
+        self._floors = floors
 
     async def plan(self, binding: Binding, template: Manifest, present: Mapping[str, Work]) -> RolloutPlan:
         """The revision of each cluster, where the policy asks for stages. Raises: WorldError."""
@@ -108,6 +111,7 @@ class WorkRendering:
         rendering = await self._ordinals.number(binding, template, rendering, present)
         if self._gates is not None:
             rendering = await self._gates.with_refused(binding, template, rendering)
+        rendering = self._floors.raised(binding, rendering) if self._floors is not None else rendering
         inject = self._inject or present
         return rendering, build_works(
             binding, template, None, self._new_id, rendering.manifests, present, inject=inject

@@ -96,9 +96,7 @@ def is_applied(work: Work) -> bool:
 
 def believed_from(work: Work | None, cluster: Cluster | None) -> datetime | None:
     """Instant from which a report of Karmada's own agent is of after its cluster's return; None: it is, or says so
-    itself.
-
-    Holds: S1."""
+    itself. Holds: S1."""
     ready = cluster.ready if cluster is not None else None
     if work is None or ready is None or ready.last_transition_time is None or not is_told_by_karmada(work):
         return None

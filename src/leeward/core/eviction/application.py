@@ -35,6 +35,7 @@ from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state
 from leeward.core.eviction.tasks import Producer, TaskReason, moves_on, own_task, with_state
 from leeward.core.eviction.volumes import purge_mode_with_volumes, why_volumes_stay
+from leeward.core.interpreter.own_replicas import as_assigned
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.scheduling import Unplaceable
 
@@ -67,11 +68,11 @@ def seen_items(
     spec: ResourceBindingSpec, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
 ) -> tuple[AggregatedStatusItem, ...]:
     """Reports of the targets about their present contents; those of which nothing is known now are left out."""
-    seen = ((t.name, works.get(t.name), clusters.get(t.name)) for t in spec.clusters)
-    fresh = [(name, work) for name, work, cluster in seen if work and cluster and is_fresh(work, cluster)]
+    seen = ((t, works.get(t.name), clusters.get(t.name)) for t in spec.clusters)
+    fresh = [(target, work) for target, work, cluster in seen if work and cluster and is_fresh(work, cluster)]
     return tuple(
-        AggregatedStatusItem(cluster_name=name, status=report.status, health=report.health)
-        for name, work in fresh
+        AggregatedStatusItem(target.name, status=report.status, health=as_assigned(report, target.replicas).health)
+        for target, work in fresh
         for report in work.status.manifest_statuses
     )
 

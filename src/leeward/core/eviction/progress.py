@@ -5,7 +5,7 @@ The first rule that says something of a task decides when it may end:
     no replicas are asked for   at once; a copy that is purged `Directly`, when its Work is gone
     the brake is engaged        not now
     a purged copy is gone       at once where replicas have no place, so that its cluster can take them again
-    the law lets it go          when the members have been looked at since somebody watches
+    the law lets it go          once the members were looked at, and replacements are as large (`replacement_size`)
     the old copy is gone        after two grace periods, so that the next cluster is tried meanwhile
                                 (`stalled_replacements`)
     it serves nothing           after its grace period, and when that has been so for a whole one, so that a Pod that
@@ -37,9 +37,9 @@ from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.copies.evidence import is_current
 from leeward.core.eviction.tasks import grace_of
 from leeward.core.interpreter.resource_health import health_rules_in
+from leeward.core.replacement_size import sizes_awaited_until
 
 END_OF_TIME = datetime(9000, 1, 1, tzinfo=UTC)
-
 _INSTANT = timedelta(microseconds=1)
 
 
@@ -86,8 +86,8 @@ class _OpenTask:
     @property
     def looked_at(self) -> datetime:
         """Instant from which the members have been looked at; the end of time while nobody watches."""
-        settled = self.attention.has_settled(self.now)
-        return self.now if settled else self.attention.settles_at(self.now) or END_OF_TIME
+        at, now = self.attention, self.now
+        return now if at.has_settled(now) else at.settles_at(now) or END_OF_TIME
 
 
 _Rule = Callable[[_OpenTask], datetime | None]
@@ -131,7 +131,9 @@ def _ends_by_the_law(open_task: _OpenTask) -> datetime | None:
     may_go = is_current(open_task.binding) and copies.leaves_enough(name, {**open_task.ended, name: left})
     if not may_go or any(copies.rows[each].is_unjudged for each in targets):
         return None
-    return open_task.looked_at if open_task.row.at_most > left or copies.serves(targets) else None
+    spec, seconds = open_task.binding.spec, open_task.grace_seconds
+    larger_at = sizes_awaited_until(spec, copies, name, open_task.now, seconds, open_task.attention)
+    return max(open_task.looked_at, larger_at) if open_task.row.at_most > left or copies.serves(targets) else None
 
 
 def _ends_when_gone(open_task: _OpenTask) -> datetime | None:
@@ -206,8 +208,7 @@ def assess_tasks(
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
             instants += [end + _INSTANT] if task.suppress_deletion is None else []
             continue
-        grace = grace_of(task, grace_seconds)
-        open_task = _OpenTask(task, binding, copies, ended, attention, now, end, grace, brake)
+        open_task = _OpenTask(task, binding, copies, ended, attention, now, end, grace_of(task, grace_seconds), brake)
         may_end = next((at for rule in law.rules if (at := rule(open_task)) is not None), None)
         has_ended = may_end is not None and may_end <= now
         if has_ended if task.suppress_deletion is None else law.is_over_for_a_person(open_task):
@@ -225,9 +226,8 @@ def assess_tasks(
 def _is_placed(binding: Binding) -> bool:
     """Tells whether all that is asked for has a place."""
     spec = binding.spec
-    return bool(spec.clusters) and (
-        not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas
-    )
+    has_all = not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas
+    return bool(spec.clusters) and has_all
 
 
 def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, attention: Attention) -> datetime:

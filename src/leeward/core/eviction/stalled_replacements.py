@@ -32,6 +32,7 @@ from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.copies.evidence import is_current, is_uncounted, refused_dependencies, was_there_before
 from leeward.core.copies.memory import NO_INSTANTS, Instants
 from leeward.core.eviction.tasks import grace_of, moves_on, reason_rules_of_task
+from leeward.core.interpreter.own_replicas import has_outgrown
 
 DISPATCHING = "Dispatching"
 NOT_TAKEN, NOT_RENDERED = "which does not take it: ", "for which nothing could be rendered: "
@@ -123,7 +124,7 @@ def _judge(binding: Binding, target: TargetCluster, row: KnownCopy) -> tuple[Sta
     if refused := refused_dependencies(work):
         return StalledTarget(target.name, 0, 0, f"which does not have {refused}"), _expected_since(cluster, work)
     staying = min(target.replicas, known.told) if binding.spec.is_divided else 0
-    if binding.spec.is_divided and staying == target.replicas:
+    if (binding.spec.is_divided and staying == target.replicas) or has_outgrown(work, target.replicas):
         return None
     applied, since = work.applied, known.since
     if since is not None:

@@ -44,6 +44,7 @@ from leeward.core.copies.evidence import FULLY_APPLIED, is_judged_well
 from leeward.core.copies.memory import EARLIER_MEMORY_ANNOTATIONS
 from leeward.core.eviction.application import application_failover
 from leeward.core.eviction.due_evictions import drain_budget
+from leeward.core.interpreter.own_replicas import as_assigned
 from leeward.core.placement.decision import Decision
 from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.cluster_matching import cluster_matches
@@ -196,4 +197,4 @@ def is_awaited(binding: Binding, work: Work) -> bool:
     if not spec.graceful_eviction_tasks or application_failover(spec) is not None or work.metadata.deletion_timestamp:
         return False
     found = (t.replicas for t in spec.clusters if execution_space(t.name) == work.namespace)
-    return any(not statuses or not all(is_judged_well(each, count) for each in statuses) for count in found)
+    return any(not statuses or not all(is_judged_well(as_assigned(each, n), n) for each in statuses) for n in found)

@@ -2,6 +2,7 @@
 
     scale_target_patch   the label by which members keep their own replicas, while a propagated HorizontalPodAutoscaler
                          of the control plane names the template as its target
+    with_floor           the autoscaler that is to keep a number of replicas, while copies elsewhere leave
     describe_fight       the explanation where nobody has set that label, and two would decide the number of replicas
     replicas_to_follow   the number at which the members have arrived, so that the template and its division agree
 
@@ -44,6 +45,14 @@ def scale_target(autoscaler: ReadOnlyManifest) -> tuple[tuple[str, str], str]:
     """Target that it scales: apiVersion and kind, and the name."""
     target = mapping_at(autoscaler, "spec", "scaleTargetRef")
     return (text_at(target, "apiVersion"), text_at(target, "kind")), text_at(target, "name")
+
+
+def with_floor(autoscaler: ReadOnlyManifest, size: int) -> ReadOnlyManifest:
+    """The autoscaler with `size` as its least, as far as it may scale; as it is where that is more already."""
+    spec = mapping_at(autoscaler, "spec")
+    floor = min(size, int_at(spec, "maxReplicas"))
+    is_more = floor > (int_at(spec, "minReplicas") or 1)
+    return {**autoscaler, "spec": {**spec, "minReplicas": floor}} if is_more else autoscaler
 
 
 def describe_fight(target: ReadOnlyManifest, binding: Binding) -> str:

@@ -18,6 +18,7 @@ from leeward.api.names import (
 )
 from leeward.api.policy import FailoverBehavior
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
+from leeward.core.interpreter.own_replicas import OWN_REPLICAS
 from leeward.core.placement.concern import (
     awaits_taints,
     bears_on_health,
@@ -163,6 +164,8 @@ def test_a_work_says_nothing_of_health_until_something_was_reported(
 
 MOVING = binding(divided({"m1": 2}), 2, targets(m1=2), (LEAVING,))
 IN_PART = work("m1", 1)
+MORE = replace(REPORTED.status.manifest_statuses[0], health="Unhealthy", status={"readyReplicas": 2, OWN_REPLICAS: 3})
+OUTGROWN = replace(REPORTED, status=replace(REPORTED.status, manifest_statuses=(MORE,)))
 OF_ANOTHER = replace(IN_PART, metadata=replace(IN_PART.metadata, namespace="karmada-es-m2"))
 
 
@@ -172,6 +175,7 @@ OF_ANOTHER = replace(IN_PART, metadata=replace(IN_PART.metadata, namespace="karm
         (MOVING, NEW, True),
         (MOVING, IN_PART, True),
         (MOVING, REPORTED, False),
+        (MOVING, OUTGROWN, False),
         (MOVING, LEAVES, False),
         (MOVING, OF_ANOTHER, False),
         (replace(MOVING, spec=replace(MOVING.spec, failover=FAILOVER)), IN_PART, False),

@@ -1,0 +1,240 @@
+"""Sizes of replacements, over drawn tables: never fewer than are assigned, and no more than ran."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+import pytest
+
+from kubeapi.meta import Manifest
+from leeward.api.work import GracefulEvictionTask, ManifestStatus, ResourceBinding, Work
+from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention, Gap, WatchedTime
+from leeward.core.copies.disruption import CopyTable
+from leeward.core.eviction.progress import KARMADA_LAW, LEEWARD_LAW, assess_tasks
+from leeward.core.interpreter.own_replicas import OWN_REPLICAS, as_assigned, has_outgrown, with_own_replicas
+from leeward.core.propagation.autoscaled import with_floor
+from leeward.core.replacement_size import LONGEST_SECONDS, STANDS_STILL, replacement_sizes, surplus_of
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, table, targets, work
+
+NAMES = ("a", "b", "c", "d")
+GRACE_SECONDS = 600.0
+STILL_SECONDS = STANDS_STILL.total_seconds()
+LATE = CLOCKS_APART.total_seconds() + 1
+
+
+def running(own: int, ready: int, name: str = "a", *, since: float = 0, made: float = -3600) -> Work:
+    """Work of a copy whose member asks for `own` replicas by itself; so many are ready `since` then."""
+    found = work(name, ready, reflected=since)
+    (report,) = found.status.manifest_statuses
+    told = msgspec.structs.replace(report, status={**(report.status or {}), OWN_REPLICAS: own})
+    return msgspec.structs.replace(
+        found,
+        metadata=msgspec.structs.replace(found.metadata, creation_timestamp=at(made)),
+        status=msgspec.structs.replace(found.status, manifest_statuses=(told,)),
+    )
+
+
+def leaving(name: str, replicas: int | None, **fields: object) -> GracefulEvictionTask:
+    task = GracefulEvictionTask(name, "TaintUntolerated", "TaintManager", "Gracefully", replicas=replicas)
+    return msgspec.structs.replace(task, **{"creation_timestamp": at(0), **fields})
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    bound: ResourceBinding
+    copies: CopyTable
+    new: frozenset[str]
+    away: bool
+
+
+def drawn(seed: int) -> Drawn:
+    """A binding of which one or two copies leave, in a fleet that may be away in part."""
+    draw = random.Random(seed)
+    left, rest = draw.choice((NAMES[:1], NAMES[:2])), NAMES[2:]
+    goes = {name: draw.randint(1, 4) for name in left}
+    is_divided, away = draw.random() < 0.6, draw.random() < 0.2
+    if is_divided:
+        held = {name: draw.randint(0, 6) for name in rest}
+        placement, replicas = divided(dict.fromkeys(NAMES, 1)), draw.choice((sum(held.values()) or 1, 2, 8))
+    else:
+        placement, replicas = duplicated(*NAMES), draw.randint(1, 6)
+        held, goes = dict.fromkeys(rest, replicas), dict.fromkeys(left, replicas)
+    tasks = tuple(leaving(name, goes[name] if is_divided else None) for name in left)
+    clusters = fleet(*(dead(name) if away and name in left else cluster(name) for name in NAMES))
+    new = frozenset(name for name in rest if draw.random() < 0.7)
+    made = {name: 1 if name in new else -LATE for name in NAMES}
+    works = {
+        name: running(draw.randint(0, 20), draw.randint(0, 20), name, made=made[name])
+        for name in (*left, *rest)
+        if name not in new or draw.random() < 0.8
+    }
+    bound = aggregated(binding(placement, replicas, targets(**held), tasks))
+    return Drawn(bound, table(bound, clusters, works, at(1)), new, away)
+
+
+@pytest.mark.parametrize("begin", range(0, 4000, 1000))
+def test_a_size_is_more_than_is_assigned_and_adds_no_more_than_ran(begin: int) -> None:
+    larger = 0
+    for each in map(drawn, range(begin, begin + 1000)):
+        spec, rows = each.bound.spec, each.copies.rows
+        found = replacement_sizes(spec, each.copies, at(1), GRACE_SECONDS)
+        surpluses = {
+            task.from_cluster: surplus_of(spec, rows[task.from_cluster]) for task in spec.graceful_eviction_tasks
+        }
+        assigned = {t.name: t.replicas if spec.is_divided else spec.replicas for t in spec.clusters}
+        may_grow = {name for name in each.new if assigned.get(name)}
+        if each.away or not any(surpluses.values()) or not may_grow:
+            assert found is None
+            continue
+        assert found is not None
+        assert found.until == at(GRACE_SECONDS)
+        assert found.sizes.keys() <= may_grow
+        more = {name: size - assigned[name] for name, size in found.sizes.items()}
+        assert all(count > 0 for count in more.values())
+        assert all(surplus < rows[name].known.told for name, surplus in surpluses.items() if surplus)
+        if spec.is_divided:
+            assert max(surpluses.values()) <= sum(more.values()) <= sum(surpluses.values())
+        else:
+            assert more == dict.fromkeys(may_grow, max(surpluses.values()))
+        larger += 1
+    assert larger > 300
+
+
+LEAVING_ONE = divided({"a": 1, "b": 1})
+
+
+@pytest.mark.parametrize(
+    ("own", "ready", "task", "seconds", "size"),
+    [
+        (12, 12, {}, 1, 12),
+        (12, 24, {}, 1, 12),
+        (24, 12, {}, 1, 12),
+        (3, 12, {}, 1, 0),
+        (0, 12, {}, 1, 0),
+        (12, 12, {"suppress_deletion": True}, 1, 0),
+        (12, 12, {"suppress_deletion": False}, 1, 0),
+        (12, 12, {"purge_mode": "Directly"}, 1, 0),
+        (12, 12, {"creation_timestamp": None}, 1, 0),
+        (12, 12, {"creation_timestamp": at(3600)}, 1, 0),
+        (12, 12, {}, GRACE_SECONDS - 1, 12),
+        (12, 12, {}, GRACE_SECONDS, 0),
+        (12, 12, {"grace_period_seconds": 30}, 30, 0),
+        (12, 12, {"grace_period_seconds": 0}, 0, 0),
+        (12, 12, {"grace_period_seconds": 2**62}, LONGEST_SECONDS - 1, 12),
+        (12, 12, {"grace_period_seconds": 2**62}, LONGEST_SECONDS, 0),
+    ],
+)
+def test_a_size_is_what_the_old_cluster_asks_for_and_runs_until_the_grace_period_is_over(
+    own: int, ready: int, task: Mapping[str, object], seconds: float, size: int
+) -> None:
+    bound = aggregated(binding(LEAVING_ONE, 4, targets(b=4), (leaving("a", 4, **task),)))
+    copies = table(bound, fleet(cluster("a"), cluster("b")), {"a": running(own, ready)}, at(seconds))
+    found = replacement_sizes(bound.spec, copies, at(seconds), GRACE_SECONDS)
+    assert (found.sizes if found else {}) == ({"b": size} if size else {})
+
+
+def finishes(
+    seconds: float,
+    there: Work,
+    task: GracefulEvictionTask | None = None,
+    *,
+    exact: bool = False,
+    old: Work | None = None,
+    attention: Attention = UNKEPT,
+) -> bool:
+    """Tells whether the eviction of a copy of 12 has ended, of which 4 are asked for."""
+    bound = aggregated(binding(LEAVING_ONE, 4, targets(b=4), (task or leaving("a", 4),)))
+    works = {"a": old or running(12, 12), "b": there}
+    copies = table(bound, fleet(cluster("a"), cluster("b")), works, at(seconds))
+    law = KARMADA_LAW if exact else LEEWARD_LAW
+    found = assess_tasks(bound, copies, at(seconds), GRACE_SECONDS, law=law, attention=attention)
+    assert found.finished or seconds > GRACE_SECONDS or found.wake_at is not None
+    return found.finished == ("a",)
+
+
+def replacing(own: int, ready: int, since: float = 0, made: float = 0) -> Work:
+    return running(own, ready, "b", since=since, made=made)
+
+
+def test_s1_an_eviction_waits_for_the_size_while_more_become_ready() -> None:
+    assert finishes(1, replacing(12, 12))
+    assert not finishes(STILL_SECONDS - 1, replacing(4, 4))
+    assert finishes(STILL_SECONDS, replacing(4, 4))
+    assert finishes(STILL_SECONDS, replacing(12, 4)), "there is no room for more"
+    assert not finishes(400, replacing(12, 11, since=400 - STILL_SECONDS + 1))
+    assert finishes(400, replacing(12, 11, since=400 - STILL_SECONDS))
+    assert not finishes(GRACE_SECONDS - 1, replacing(12, 11, since=GRACE_SECONDS - 2))
+    assert finishes(GRACE_SECONDS + 1, replacing(12, 11, since=GRACE_SECONDS - 2))
+    assert not finishes(GRACE_SECONDS + 1, replacing(12, 3)), "as many as are asked for are waited for without an end"
+    assert finishes(1, replacing(4, 4, made=-LATE)), "it was there before"
+    assert finishes(1, replacing(4, 4), leaving("a", 4, grace_period_seconds=0))
+    assert finishes(1, replacing(4, 4), leaving("a", 4, creation_timestamp=at(3600))), "a clock that is ahead"
+    assert finishes(STILL_SECONDS, replacing(4, 4, since=3600)), "a clock of a member that is ahead"
+    assert finishes(1, replacing(4, 4), old=running(4, 4))
+
+
+def test_s13_time_in_which_nobody_watched_counts_for_no_wait() -> None:
+    away = Attention(WatchedTime((Gap(at(10), at(200)),)), "here")
+    assert not finishes(190 + STILL_SECONDS - 1, replacing(12, 4), attention=away)
+    assert finishes(190 + STILL_SECONDS, replacing(12, 4), attention=away)
+
+
+def test_karmadas_law_knows_no_sizes() -> None:
+    assert finishes(GRACE_SECONDS + 1, replacing(4, 4, made=0), exact=True)
+
+
+@pytest.mark.parametrize(
+    ("status", "outgrown"),
+    [
+        ({"readyReplicas": 4}, True),
+        ({"readyReplicas": 11, "replicas": 12, "updatedReplicas": 12, "generation": 2, "observedGeneration": 2}, True),
+        ({"readyReplicas": 3}, False),
+        ({"readyReplicas": 12}, False),
+        ({"readyReplicas": "4"}, False),
+        ({"readyReplicas": 9, "replicas": 12, "updatedReplicas": 4}, False),
+        ({"readyReplicas": 9, "generation": 3, "observedGeneration": 2}, False),
+        ({"readyReplicas": 4, OWN_REPLICAS: 4}, False),
+        ({}, False),
+    ],
+)
+def test_a_copy_that_serves_all_it_is_assigned_has_outgrown_that(status: Manifest, outgrown: bool) -> None:
+    found = running(12, 0)
+    (report,) = found.status.manifest_statuses
+    told = msgspec.structs.replace(report, status={OWN_REPLICAS: 12, **status}, health="Unhealthy")
+
+    def of(*reports: ManifestStatus) -> Work:
+        return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, manifest_statuses=reports))
+
+    assert has_outgrown(of(told), 4) is outgrown
+    assert not has_outgrown(of(told), 0)
+    assert not has_outgrown(of(told, report), 4)
+    assert not has_outgrown(of(), 4)
+    assert as_assigned(told, 4).health == ("Healthy" if outgrown else told.health)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "size", "floor"),
+    [
+        (1, 20, 12, 12),
+        (None, 20, 12, 12),
+        (0, 20, 12, 12),
+        (15, 20, 12, 15),
+        (1, 8, 12, 8),
+        (1, 20, 0, 1),
+        (3, 0, 12, 3),
+    ],
+)
+def test_a_floor_stays_within_what_the_autoscaler_may_do(least: int | None, most: int, size: int, floor: int) -> None:
+    spec: Manifest = {"maxReplicas": most} if least is None else {"minReplicas": least, "maxReplicas": most}
+    assert with_floor({"spec": spec}, size)["spec"]["minReplicas"] == floor
+
+
+def test_only_an_object_that_keeps_its_own_replicas_tells_them() -> None:
+    labels = {"resourcetemplate.karmada.io/retain-replicas": "true"}
+    observed: Manifest = {"metadata": {"labels": labels}, "spec": {"replicas": 3}}
+    assert with_own_replicas({"readyReplicas": 1}, observed) == {"readyReplicas": 1, OWN_REPLICAS: 3}
+    assert with_own_replicas(None, observed) is None
+    others: list[Manifest] = [{"metadata": {}}, {"spec": {}}, {"spec": {"replicas": "3"}}]
+    for other in ({**observed, **each} for each in others):
+        assert with_own_replicas({"readyReplicas": 1}, other) == {"readyReplicas": 1}

@@ -1,0 +1,458 @@
+"""The size of a replacement: an autoscaler in the cluster that is left runs more replicas than are asked for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from kubeapi.meta import Manifest
+from kubeclient import NotFound
+from leeward.api.names import RETAIN_REPLICAS_LABEL, TIME_TO_START_ANNOTATION
+from leeward.manager.settings import ManagerSettings
+from leeward.operations.drain import start_drain, undo_drain
+from leeward.sim.world import Mode, World
+from tests.world.stories import (
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+    with_room,
+    without_room,
+)
+from tests.world.test_autoscaled import AUTOSCALERS, NAMED, autoscaler, deployed, load, web
+from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
+
+WEB = "web-deployment"
+TWO: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
+THREE: dict[str, Mode] = {**TWO, "member3": "Pull"}
+ONE_OF_ALL = {
+    "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+}
+NO_ANNOTATIONS: Mapping[str, str] = {}
+COPY_IN_ONE = {"spreadConstraints": ONE_OF_ALL["spreadConstraints"]}
+
+
+async def size(world: World, name: str) -> int:
+    """Replicas that the object in the member asks for; 0 where it is not there."""
+    try:
+        return (await world.member(name).client.get(DEPLOYMENTS, "web", "default"))["spec"]["replicas"]
+    except NotFound:
+        return 0
+
+
+async def least(world: World, name: str) -> int:
+    """`minReplicas` of the autoscaler in the member; 0 where it is not there."""
+    try:
+        return (await world.member(name).client.get(AUTOSCALERS, "web", "default"))["spec"]["minReplicas"]
+    except NotFound:
+        return 0
+
+
+async def scaled(
+    world: World,
+    placement: Manifest = ONE_OF_ALL,
+    *,
+    retained: bool = True,
+    most: int = 20,
+    failover: Manifest | None = None,
+    annotations: Mapping[str, str] = NO_ANNOTATIONS,
+) -> str:
+    """Four replicas are asked for. An autoscaler in every member; its load has one of them run twelve: which."""
+    replicas, of_web = 12, policy("web", placement)
+    of_web["metadata"]["annotations"] = {**annotations}
+    of_web["spec"] |= {"failover": failover, "propagateDeps": True} if failover is not None else {}
+    made, scaler = web(), autoscaler()
+    if retained:
+        made["metadata"]["labels"][RETAIN_REPLICAS_LABEL] = "true"
+    scaler["spec"]["maxReplicas"] = most
+    of_scaler = policy("web", {}, AUTOSCALERS.kind, AUTOSCALERS.api_version)
+    of_scaler["metadata"]["name"] = "scaler"
+    await world.client.create(AUTOSCALERS, scaler, "default")
+    await world.client.create(POLICIES, of_scaler, "default")
+    await apply(world.client, made, of_web)
+    await world.until(lambda: bool(world.assigned(WEB)), 60)
+    (home,) = world.assigned(WEB)
+    for _ in range(60):
+        try:
+            await load(world, home, f"{replicas * 50}m")
+            break
+        except NotFound:
+            await world.sleep(1)
+    for _ in range(60):
+        if await ready_replicas(world, home, "web") == replicas:
+            break
+        await world.sleep(5)
+    assert await ready_replicas(world, home, "web") == replicas
+    return home
+
+
+@dataclass
+class Watched:
+    """Ready replicas by member, second by second."""
+
+    seen: list[dict[str, int]] = field(default_factory=list[dict[str, int]])
+
+    @property
+    def least(self) -> int:
+        return min(sum(each.values()) for each in self.seen)
+
+    @property
+    def seconds(self) -> float:
+        return len(self.seen) / 4
+
+
+async def watch(world: World, seconds: int, until: Callable[[], bool] = lambda: False, *, follows: int = 0) -> Watched:
+    """The load `follows` to where so many are ready."""
+    found = Watched()
+    for _ in range(4 * seconds):
+        there = {name: max(0, await ready_replicas(world, name, "web")) for name in world.members}
+        found.seen.append(there)
+        for name in [name for name, ready in there.items() if follows and ready == follows]:
+            await load(world, name, f"{50 * follows}m")
+        if until():
+            break
+        await world.sleep(0.25)
+    return found
+
+
+def other(world: World, home: str) -> str:
+    return next(name for name in world.members if name != home)
+
+
+async def run_few(world: World, name: str) -> None:
+    """Four replicas come to run in the member, and then it has no room for more."""
+    for _ in range(600):
+        if await ready_replicas(world, name, "web") == 4:
+            break
+        await world.sleep(0.1)
+    await without_room(world, name)
+
+
+@pytest.mark.parametrize("placement", [ONE_OF_ALL, COPY_IN_ONE], ids=["divided", "duplicated"])
+def test_s1_a_drain_makes_the_replacement_as_large_as_what_its_autoscaler_runs(placement: Manifest) -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world, placement)
+        there = other(world, home)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        seen = await watch(world, 540, lambda: not tasks(world, WEB), follows=12)
+        assert tasks(world, WEB) == []
+        assert seen.least >= 12
+        await world.sleep(30)
+        assert await size(world, home) == 0
+        assert await least(world, there) == 1, "its autoscaler decides again"
+
+    play(story, TWO)
+
+
+def test_s1_a_drain_ends_where_the_template_follows_its_autoscalers() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world, retained=False)
+        await world.sleep(60)
+        template = await world.client.get(DEPLOYMENTS, "web", "default")
+        assert template["spec"]["replicas"] == 12
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        seen = await watch(world, 540, lambda: not tasks(world, WEB), follows=12)
+        assert tasks(world, WEB) == []
+        assert seen.least >= 12
+
+    play(story, TWO, manager=NAMED)
+
+
+def test_a_copy_that_was_there_before_gets_no_floor() -> None:
+    """The load there is its own: it replaces no copy."""
+
+    async def story(world: World) -> None:
+        await deployed(world)
+        kept = {"metadata": {"labels": {RETAIN_REPLICAS_LABEL: "true"}}}
+        await world.client.patch(DEPLOYMENTS, "web", kept, "default")
+        await load(world, "member1", "400m")
+        await load(world, "member2", "100m")
+        await world.sleep(120)
+        assert [await size(world, name) for name in TWO] == [8, 2]
+        await start_drain(world.client, "member1", None)
+        await world.until(lambda: tasks(world, WEB) == ["member1"], 60)
+        for _ in range(30):
+            await world.sleep(1)
+            assert await least(world, "member2") == 1
+        await load(world, "member2", "400m")
+        await watch(world, 240, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == []
+
+    play(story, TWO)
+
+
+FAILS_OVER = {"application": {"decisionConditions": {"tolerationSeconds": 20}, "purgeMode": "Gracefully"}}
+
+
+@pytest.mark.parametrize("placement", [ONE_OF_ALL, COPY_IN_ONE], ids=["divided", "duplicated"])
+def test_s12_a_replacement_that_serves_all_it_is_assigned_has_not_failed(placement: Manifest) -> None:
+    """The autoscaler asks for more than there is room for."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world, placement, failover=FAILS_OVER)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        (there,) = world.assigned(WEB)
+        await run_few(world, there)
+        for _ in range(240):
+            await world.sleep(1)
+            assert list(world.assigned(WEB)) == [there]
+        assert tasks(world, WEB) == []
+
+    play(story, THREE)
+
+
+def test_s12_a_replacement_that_serves_all_it_is_assigned_is_not_stalled() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world, COPY_IN_ONE, annotations={TIME_TO_START_ANNOTATION: "20s"})
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        (there,) = world.assigned(WEB)
+        await run_few(world, there)
+        for _ in range(240):
+            await world.sleep(1)
+            assert list(world.assigned(WEB)) == [there]
+        assert tasks(world, WEB) == []
+
+    play(story, THREE)
+
+
+def test_a_move_that_a_person_makes_has_no_floors() -> None:
+    """No eviction bounds it."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        await without_room(world, there)
+        placement = {**ONE_OF_ALL, "clusterAffinity": {"clusterNames": [there]}}
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": placement}}, "default")
+        await world.until(lambda: list(world.assigned(WEB)) == [there], 60)
+        for _ in range(30):
+            await world.sleep(1)
+            assert await least(world, there) == 1
+        assert await ready_replicas(world, home, "web") == 12
+
+    play(story, TWO)
+
+
+def test_floors_end_with_the_grace_period_and_the_copy_stays() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        await without_room(world, there)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.sleep(590)
+        assert await least(world, there) == 12
+        await world.sleep(15)
+        assert await least(world, there) == 1
+        assert tasks(world, WEB) == [home]
+        assert await ready_replicas(world, home, "web") == 12
+
+    play(story, TWO)
+
+
+def test_s1_a_policy_that_asks_for_fewer_lets_no_drain_end() -> None:
+    """A taint does not say that its owner wants fewer to serve."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, web(), policy("web", ONE_OF_ALL))
+        await world.until(lambda: bool(world.assigned(WEB)), 60)
+        await world.sleep(30)
+        (home,) = world.assigned(WEB)
+        one = replacing("/spec/replicas", 1)
+        fewer = overriding("fewer", {"name": "web"}, only(other(world, home)), plaintext=one)
+        await world.client.create(OVERRIDES, fewer, "default")
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        seen = await watch(world, 900)
+        assert all(each[home] == 4 for each in seen.seen)
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("wait", [0, 10], ids=["is there", "is not there"])
+def test_s1_an_autoscaler_that_is_not_dispatched_shrinks_nothing_and_holds_no_drain_for_ever(wait: int) -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        suspension = {"suspension": {"dispatchingOnClusters": {"clusterNames": [there]}}}
+        await world.client.patch(POLICIES, "scaler", {"spec": suspension}, "default")
+        await world.sleep(wait)
+        await world.member(there).client.delete(AUTOSCALERS, "web", "default")
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        seen = await watch(world, 900, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == []
+        assert seen.least >= 4
+        assert seen.seen[-1][there] == 4
+
+    play(story, TWO)
+
+
+def test_s1_a_drain_goes_on_with_what_is_asked_for_once_no_more_become_ready() -> None:
+    """Nobody waits for the whole grace period where there is no room."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        await start_drain(world.client, home, None)
+        await run_few(world, there)
+        seen = await watch(world, 900, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == []
+        assert 55 <= seen.seconds <= 100
+        assert seen.seen[-1][there] >= 4
+        assert await size(world, home) == 0
+
+    play(story, TWO)
+
+
+def test_a_copy_in_a_dead_cluster_makes_nothing_larger_and_holds_nothing() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        await world.member(home).stop()
+        await world.until(lambda: tasks(world, WEB) == [home], 900)
+        for _ in range(20):
+            await world.sleep(1)
+            assert await least(world, there) == 1
+        assert tasks(world, WEB) == []
+        assert world.assigned(WEB) == {there: 4}
+
+    play(story, TWO)
+
+
+def test_a_drain_that_is_undone_leaves_no_floor() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        await without_room(world, there)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.sleep(20)
+        assert await least(world, there) == 12
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(30)
+        assert await least(world, there) == 12
+        await undo_drain(world.client, home)
+        await world.sleep(60)
+        assert tasks(world, WEB) == []
+        assert world.assigned(WEB) == {home: 4}
+        assert await least(world, there) == 1
+        assert await ready_replicas(world, home, "web") == 12
+
+    play(story, TWO)
+
+
+def test_a_users_scale_down_is_carried_out_while_a_copy_leaves() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        await without_room(world, there)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 2}}, "default")
+        await world.sleep(30)
+        assert world.assigned(WEB) == {there: 2}
+        assert await ready_replicas(world, home, "web") == 12
+        await with_room(world, there)
+        seen = await watch(world, 900, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == []
+        assert seen.seen[-1][there] >= 2
+
+    play(story, TWO)
+
+
+def test_sizes_do_not_feed_themselves_from_one_drain_to_the_next() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world, most=100)
+        floors = {1}
+        left: list[str] = []
+        for _ in range(2):
+            (at,) = world.assigned(WEB)
+            left.append(at)
+            await start_drain(world.client, at, None)
+            await world.until(lambda at=at: at in tasks(world, WEB), 60)
+            for _ in range(8):
+                for name in world.members:
+                    floors.add(await least(world, name))
+                await world.sleep(1)
+        assert left[0] == home
+        assert max(floors) == 12
+        await world.sleep(1200)
+        assert tasks(world, WEB) == []
+
+    play(story, THREE)
+
+
+def test_pods_that_a_rollout_makes_beside_the_others_are_no_surplus() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        surge = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}}
+        pod = {"template": {"spec": {"nodeSelector": {"no": "such"}}}}
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {**surge, **pod}}, "default")
+        await world.sleep(30)
+        found = await world.member(home).client.get(DEPLOYMENTS, "web", "default")
+        assert found["status"]["replicas"] == 24
+        await start_drain(world.client, home, None)
+        floors = set[int]()
+        for _ in range(60):
+            await world.sleep(10)
+            floors.add(await least(world, there))
+        assert floors == {12}
+
+    play(story, TWO)
+
+
+def test_s9_a_member_of_which_the_autoscaler_is_its_own_is_not_written_against() -> None:
+    """Nobody raises it, and the drain ends with what is asked for."""
+
+    async def story(world: World) -> None:
+        made = web()
+        made["metadata"]["labels"][RETAIN_REPLICAS_LABEL] = "true"
+        await apply(world.client, made, policy("web", ONE_OF_ALL))
+        await world.until(lambda: bool(world.assigned(WEB)), 60)
+        await world.sleep(20)
+        (home,) = world.assigned(WEB)
+        there = other(world, home)
+        for name in TWO:
+            await world.member(name).client.create(AUTOSCALERS, autoscaler(), "default")
+        await load(world, home, "400m")
+        await world.sleep(120)
+        assert await ready_replicas(world, home, "web") == 8
+        before = await identities(world, "web", [there], AUTOSCALERS)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        for _ in range(60):
+            if await ready_replicas(world, there, "web") == 4:
+                break
+            await world.sleep(0.2)
+        await load(world, there, "300m")
+        await watch(world, 1000, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == []
+        assert await ready_replicas(world, there, "web") >= 4
+        assert await identities(world, "web", [there], AUTOSCALERS) == before
+
+    play(story, TWO)
+
+
+def test_karmada_exact_knows_no_sizes() -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        await without_room(world, there)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.sleep(60)
+        assert await least(world, there) == 1
+
+    play(story, TWO, manager=ManagerSettings().karmada_exact())
