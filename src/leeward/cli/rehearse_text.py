@@ -42,13 +42,28 @@ def _headline(report: "RehearsalReport") -> Iterator[str]:
     failed = sum(not verdict.holds for verdict in report.verdicts)
     number = counted(len(report.verdicts), "expectation")
     if not report.verdicts:
-        yield from headline(QUIET, "played; nothing was expected of it")
+        yield from _service_at_the_end(report.applications)
     elif failed:
         yield from headline(NEEDS_SOMEBODY, f"{failed} of {number} {'does' if failed == 1 else 'do'} not hold")
     else:
         yield from headline(GOOD, f"all of {number} hold{'s' if len(report.verdicts) == 1 else ''}")
     played = f"{span_of(report.duration_seconds)} in {counted(report.clusters, 'cluster')}"
     yield from headline(QUIET, f"{played}, {counted(len(report.applications), 'application')}")
+
+
+def _service_at_the_end(applications: Sequence["RehearsedApplication"]) -> Iterator[str]:
+    number, short = counted(len(applications), "application"), [a for a in applications if a.serves < a.replicas]
+    nobody = sum(not each.serves for each in short)
+    fewer = len(short) - nobody
+    if not short:
+        said = f"all replicas of {number} serve"
+    elif nobody:
+        said = f"{nobody} of {number} serve{'s' * (nobody == 1)} nobody" + f", {fewer} with fewer replicas" * bool(
+            fewer
+        )
+    else:
+        said = f"{fewer} of {number} serve{'s' * (fewer == 1)} with fewer replicas"
+    yield from headline(NEEDS_SOMEBODY if short else GOOD, f"at the end {said}; nothing was expected of it")
 
 
 def _verdicts(verdicts: Sequence["ExpectationResult"], wide: bool) -> Iterator[str]:

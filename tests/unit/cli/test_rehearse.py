@@ -48,6 +48,22 @@ def test_what_holds_exits_with_0_and_what_does_not_with_1_and_says_by_how_much(
     assert "+0 s  Deployment default/nginx: 2 served, 1 fewer than 3" in out
 
 
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        (DIES, "v at the end all replicas of 1 application serve; nothing was expected of it"),
+        ("  steps:\n  - {at: 0s, fail: [a, b, c]}\n", "! at the end 1 of 1 application serves nobody; nothing was"),
+        ("  steps:\n  - {at: 14m, fail: [a]}\n", "! at the end 1 of 1 application serves with fewer replicas; nothing"),
+    ],
+)
+def test_what_nothing_is_expected_of_says_who_serves_at_the_end(
+    steps: str, told: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call_verb(capsys, "rehearse", scenario(tmp_path, steps), "--from", file)
+    assert (code, err) == (0, "")
+    assert out.split("\n")[2].startswith(told)
+
+
 @pytest.mark.long
 def test_programs_get_all_of_it(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = scenario(tmp_path, f"{DIES}  expect:\n  - noEviction: true\n")
