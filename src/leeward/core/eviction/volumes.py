@@ -76,8 +76,7 @@ def owned_claims_in(status: object) -> str:
 
 
 def keeps_owned(binding: Binding) -> bool:
-    """Tells whether a removed copy stays in its member while objects would go with it there: claims with their data, or
-    runs of a CronJob."""
+    """Tells whether a removed copy stays while claims with their data, or runs of a CronJob, would go with it."""
     mode, resource = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE), to_wire(binding.spec.resource)
     keeps = is_cron_job(resource) or (is_defined(resource) and not volumes_follow(binding))
     return rules_of(mode).keeps_copy and keeps
