@@ -355,3 +355,20 @@ def test_s1_a_finished_job_is_not_begun_again_when_its_dead_cluster_is_taken_out
         assert {name: await jobs_in(world, name) for name in uids} == uids
 
     play(story, dict.fromkeys(THREE, "Push"))
+
+
+def test_s1_a_finished_job_whose_clusters_leave_one_after_the_other_is_not_begun_in_the_last_one() -> None:
+    async def story(world: World) -> None:
+        before = await finish_job(world, PLACEMENTS["dynamic"], 2, 4)
+        assert len(before) == 2
+        (never,) = set(THREE) - before.keys()
+        for name in before:
+            await world.stop_controllers()
+            world.start_controllers()
+            await world.sleep(1)
+            await unjoin_cluster(world.client, name, world.clock, force=False, wait_seconds=60, tell=lambda _: None)
+            await world.sleep(100)
+            assert await jobs_in(world, never) == {}
+        assert world.assigned(JOB) == {}
+
+    play(story, {"member1": "Push", "member2": "Pull", "member3": "Pull"})

@@ -6,9 +6,10 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.api.names import execution_space
 from leeward.api.resource import WORKS
 from leeward.sim.world import Mode, World
-from tests.world.stories import POLICIES, play
+from tests.world.stories import POLICIES, identities, play
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
 SERVICES = Resource.of_manifests("v1", "services", "Service", True)
@@ -169,5 +170,35 @@ def test_works_of_an_earlier_version_and_what_runs_there_stay_as_they_are() -> N
         await world.sleep(15)
         assert await given(world) == [{80: port}] * 2
         assert [(await found(world, name))["sessionAffinity"] for name in TWO] == ["ClientIP"] * 2
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_choice_is_kept_though_works_are_deleted_and_ports_change_while_the_member_is_away(*, restarts: bool) -> None:
+    async def story(world: World) -> None:
+        await propagate(world, service(http(), {"name": "more", "port": 81}))
+        first, before = await given(world), await identities(world, "web", resource=SERVICES)
+        if restarts:
+            await world.stop_controllers()
+        for member in TWO:
+            for work in (await world.client.list(WORKS, execution_space(member))).items:
+                await world.client.delete(WORKS, work.name, work.namespace)
+        await world.sleep(20)
+        if restarts:
+            world.start_controllers()
+        await world.sleep(60)
+        assert await given(world) == first
+        await world.member("member2").stop()
+        await world.sleep(5)
+        wanted = [{"name": "more", "port": 81}, {"name": "third", "port": 82}]
+        await world.client.patch(SERVICES, "web", {"spec": {"ports": wanted}}, "default")
+        await world.sleep(100)
+        await world.member("member2").start()
+        await world.sleep(120)
+        after, there = await given(world), await identities(world, "web", resource=SERVICES)
+        assert [each.keys() for each in after] == [{81, 82}] * 2
+        assert [each[81] for each in after] == [each[81] for each in first]
+        assert [uid for uid, _ in there.values()] == [uid for uid, _ in before.values()]
 
     play(story, TWO)
