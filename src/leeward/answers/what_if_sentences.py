@@ -22,7 +22,7 @@ def answer_of(told: WhatIf) -> str:
     more = f"; {kept} of them {'is' if kept == 1 else 'are'} kept in place" if kept else ""
     more += f"; {gated} of them {'waits' if gated == 1 else 'wait'} for a gate" if gated else ""
     if not told.wanting:
-        return f"all of {number} find room or stay{more}"
+        return f"all of {number} serve in full{more}"
     return f"{_service(told.wanting, number)} ({_missing_of(told.applications)}){more}"
 
 
@@ -55,7 +55,7 @@ def _fate_of(only: ApplicationFate) -> str:
         return f"would {served} ({_missing_of([only])})"
     match only.fate:
         case Fate.MOVES | Fate.CHANGED:
-            return "finds room"
+            return "serves in full"
         case Fate.KEPT:
             return "is kept in place"
         case Fate.STAYS | Fate.NO_ROOM | Fate.HELD:

@@ -9,8 +9,8 @@ from leeward.answers.what_if import ApplicationFate, Fate, WhatIf, who_is
 from leeward.answers.what_if_sentences import answer_of
 
 ONE = {
-    Fate.CHANGED: "finds room",
-    Fate.MOVES: "finds room",
+    Fate.CHANGED: "serves in full",
+    Fate.MOVES: "serves in full",
     Fate.KEPT: "is kept in place",
     Fate.STAYS: "stays where it is",
 }
@@ -67,10 +67,10 @@ def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fa
     ("served", "said"),
     [
         ((), "no application is concerned"),
-        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "all of 2 applications find room or stay"),
+        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "all of 2 applications serve in full"),
         (
             ((Fate.MOVES, WELL), (Fate.KEPT, WELL)),
-            "all of 2 applications find room or stay; 1 of them is kept in place",
+            "all of 2 applications serve in full; 1 of them is kept in place",
         ),
         (
             ((Fate.NO_ROOM, NOBODY), (Fate.MOVES, WELL)),

@@ -39,7 +39,7 @@ def file(tmp_path: Path) -> Path:
 def test_what_finds_room_exits_with_0_and_says_when(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call_verb(capsys, "what-if", "--fail", "a", "--at", "+10m", "--from", file)
     lines = out.split("\n")
-    assert (code, err, lines[2]) == (0, "", "v 1 application is concerned: it finds room")
+    assert (code, err, lines[2]) == (0, "", "v 1 application is concerned: it serves in full")
     assert "  Deployment default/nginx  a:2 b:2  b:4" in lines
     assert "  +10 min 30 s  a is not Ready, nothing new is placed there" in lines
     assert "  +20 min 30 s  1 application leaves" in lines
