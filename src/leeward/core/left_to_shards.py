@@ -6,10 +6,12 @@ binding writes it with its own. Words that no shard takes up are written by the 
 
 from contextlib import suppress
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 
 from kubeapi.codec import encode
+from kubeapi.meta import wire_time
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.binding_status import status_after
 from leeward.core.cluster_health.outage import OutageReport
@@ -20,15 +22,18 @@ DECIDED_ANNOTATION = "leeward.dev/decided"
 """Annotation on a binding: the status that its leader has left to a shard, as JSON (`Words`)."""
 
 
+_Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
 class Words(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """Status of a placement that stands. `affinity`: None where nothing was scheduled. `not_seen`: None where the marks
     stand. `within`: seconds that it may wait in a burst. `burst`: many move with it."""
 
     generation: int
-    at: datetime
+    at: _Instant
     within: float
     affinity: str | None = None
-    not_seen: dict[str, datetime] | None = None
+    not_seen: dict[str, _Instant] | None = None
     burst: bool = False
 
     def change(self, status: ResourceBindingStatus, binding: Binding) -> ResourceBindingStatus:
@@ -56,7 +61,9 @@ def words_left(binding: Binding) -> Words | None:
     found, generation = binding.metadata.annotations.get(DECIDED_ANNOTATION), binding.metadata.generation
     if not found or binding.status.scheduler_observed_generation >= generation:
         return None
-    with suppress(msgspec.MsgspecError):
+    with suppress(msgspec.MsgspecError, OverflowError):
         words = msgspec.json.decode(found, type=Words)
+        for instant in (words.at, *(words.not_seen or {}).values()):
+            wire_time(instant)
         return words if words.generation == generation else None
     return None

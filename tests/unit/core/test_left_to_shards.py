@@ -82,6 +82,10 @@ def test_words_about_another_generation_and_what_nobody_can_read_are_none() -> N
     assert words_left(binding(4, annotation=annotation)) is None
     assert words_left(binding(3, 3, annotation=annotation)) is None
     assert words_left(binding()) is None
+    for at in ("2026-11-30T06:00:00", "0001-01-01T00:00:00+23:00"):
+        assert words_left(binding(annotation=f'{{"generation":3,"at":"{at}","within":1}}')) is None, at
+        seen = f'{{"generation":3,"at":"2026-11-30T06:00:00Z","within":1,"notSeen":{{"m":"{at}"}}}}'
+        assert words_left(binding(annotation=seen)) is None, at
     for unreadable in ("{", "[]", '{"generation":3}', '{"generation":"3","at":1,"within":"x"}'):
         assert words_left(binding(annotation=unreadable)) is None, unreadable
 
