@@ -66,7 +66,7 @@ fuzz: FRESH := $(or $(SEED),$(shell date +%s))
 fuzz: setup  ## properties on examples that nobody has seen (N=500 of each; SEED=... to see them again)
 	@echo "again: make fuzz N=$(or $(N),500) SEED=$(FRESH)"
 	@LEEWARD_FUZZ=$(or $(N),500) $(BIN)/pytest -n auto --dist worksteal --hypothesis-seed=$(FRESH) \
-		$$(grep -rlE '^ *@given' tests/unit tests/kubeapi) || { echo "again: make fuzz N=$(or $(N),500) SEED=$(FRESH)"; exit 1; }
+		$$(grep -rlE '^ *@given' tests/unit tests/kubeapi tests/kubecluster) || { echo "again: make fuzz N=$(or $(N),500) SEED=$(FRESH)"; exit 1; }
 
 worlds: setup  ## search small worlds, every order of events (STATES=100000)
 	@$(BIN)/python -m simulator.small --states $(or $(STATES),100000)

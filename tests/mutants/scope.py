@@ -48,7 +48,7 @@ says whose work is whose, who leads, and whether evictions are held."""
 ROOMS = (
     Room("core", ("leeward/core", "leeward/planning"), ("tests/unit/core", "tests/unit/planning")),
     Room("store", ("kubeserver/store",), ("tests/kubeserver/store",)),
-    Room("writes", WRITERS, ("tests/unit/controllers", "tests/unit/runtime")),
+    Room("writes", WRITERS, ("tests/unit/controllers", "tests/unit/runtime", "tests/kubecluster/runtime")),
 )
 
 

@@ -263,8 +263,8 @@ def test_each_foreign_library_has_a_contract() -> None:
     assert tidiness.imported_libraries() - ours - protected == {"msgspec"}
 
 
-def test_kubeserver_and_kubeapi_are_tested_without_leeward() -> None:
-    assert tidiness.importers("leeward", "tests/kubeserver", "tests/kubeapi") == set()
+def test_distributions_of_their_own_are_tested_without_leeward() -> None:
+    assert tidiness.importers("leeward", "tests/kubeserver", "tests/kubeapi", "tests/kubecluster") == set()
 
 
 @pytest.mark.parametrize("invariant", invariants.ids())

@@ -16,7 +16,7 @@ from leeward.core.scheduling.estimates import Question
 from leeward.estimator.answering import MemberEstimates, NoSuchWorkload, WrongCluster
 from leeward.estimator.messages import RoomRequest, UnschedulableRequest
 from leeward.runtime.controller_context import Member
-from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
+from tests.kubecluster.runtime.small_world import CLOCK, SmallWorld, tell
 
 NODES = Resource.of_manifests("v1", "nodes", "Node", False)
 PODS = Resource.of_manifests("v1", "pods", "Pod", True)

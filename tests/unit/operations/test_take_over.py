@@ -13,7 +13,7 @@ from leeward.core.hub_generation import ANOTHER_HUB, HUB_FENCE_CONDITION, HUB_GE
 from leeward.operations.errors import OperationFailed
 from leeward.operations.take_over import ALTOGETHER_SECONDS, take_over
 from leeward.runtime.hub_fence import PATH
-from tests.unit.runtime.small_world import CLOCK, ScriptedTransport, response
+from tests.kubecluster.runtime.small_world import CLOCK, ScriptedTransport, response
 from tests.unit.runtime.test_hub_fence import DONE, hub, member
 
 

@@ -8,7 +8,7 @@ from kubeapi import codec
 from kubeclient import Client, Request, Response, Undecodable
 from kubeclient.api_resource_lists import OfferedResource, read_root
 from leeward.runtime.discovery import Discovery
-from tests.unit.runtime.small_world import SmallWorld, tell
+from tests.kubecluster.runtime.small_world import SmallWorld, tell
 
 
 class Plain:

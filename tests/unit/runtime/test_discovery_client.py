@@ -8,7 +8,7 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeclient import ApiError, Client, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.runtime.discovery import Discovery, UnknownKind
-from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, response, tell
+from tests.kubecluster.runtime.small_world import ScriptedTransport, SmallWorld, response, tell
 
 
 def test_a_kind_is_found_under_its_path_and_asked_for_only_once() -> None:

@@ -14,7 +14,7 @@ from leeward.core.hub_generation import HUB_FENCE_ANNOTATION, HUB_GENERATION_ANN
 from leeward.runtime.hub_fence import OWN_SECONDS, PATH, HubFence
 from leeward.runtime.member_identity import LOOK_SECONDS, AnotherCluster, IdentifiedTransport, anyone
 from leeward.runtime.server_identity import ServerIdentity
-from tests.unit.runtime.small_world import ScriptedTransport
+from tests.kubecluster.runtime.small_world import ScriptedTransport
 
 WRITE = Request("POST", "/api/v1/namespaces/default/configmaps")
 READ = Request("GET", "/api/v1/namespaces/default/configmaps")

@@ -20,7 +20,7 @@ from kubeapi.status import Status
 from kubeclient import Client, Expired, Response, Unreachable
 from leeward.api.resource import WORKS
 from tests.kubeapi.loop.busy_loop import busy, run_busy
-from tests.unit.runtime.small_world import (
+from tests.kubecluster.runtime.small_world import (
     CLOCK,
     ScriptedTransport,
     SmallWorld,

@@ -12,8 +12,8 @@ from kubeapi.loop.randomness import Randomness
 from kubeclient import Client, Request, Response, Transport, Unreachable
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.runtime.sharding import LeaderSettings
-from tests.unit.runtime.small_world import CLOCK, SmallWorld
-from tests.unit.runtime.small_world import tell as tell_of_world
+from tests.kubecluster.runtime.small_world import CLOCK, SmallWorld
+from tests.kubecluster.runtime.small_world import tell as tell_of_world
 
 SETTINGS = LeaderSettings(lease_seconds=15, renew_seconds=14.5, retry_seconds=2)
 ANSWER_SECONDS = 4.0

@@ -18,8 +18,8 @@ from kubeapi.meta import Manifest
 from kubeclient import Client, Request, Response, Transport, Unreachable
 from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, SHARDS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.runtime.sharding import LeaderSettings, Sharding
-from tests.unit.runtime.small_world import CLOCK, ScriptedTransport, SmallWorld
-from tests.unit.runtime.small_world import tell as tell_of_world
+from tests.kubecluster.runtime.small_world import CLOCK, ScriptedTransport, SmallWorld
+from tests.kubecluster.runtime.small_world import tell as tell_of_world
 
 SETTINGS = LeaderSettings()
 LASTS, RENEW, RETRY = SETTINGS.lease_seconds, SETTINGS.renew_seconds, SETTINGS.retry_seconds

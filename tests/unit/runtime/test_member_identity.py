@@ -9,7 +9,7 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeclient import Request, Response, Unreachable
 from leeward.runtime.member_identity import ASK_AGAIN_SECONDS, PATH, AnotherCluster, IdentifiedTransport
-from tests.unit.runtime.small_world import ScriptedTransport
+from tests.kubecluster.runtime.small_world import ScriptedTransport
 
 WRITE = Request("POST", "/api/v1/namespaces/default/configmaps")
 HEALTH = Request("GET", "/readyz")

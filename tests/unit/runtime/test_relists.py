@@ -17,7 +17,7 @@ from kubeapi.resource import Resource
 from kubeclient import Client, Unreachable
 from leeward.api.resource import WORKS
 from tests.kubeapi.loop.busy_loop import busy, run_busy
-from tests.unit.runtime.small_world import ScriptedTransport, config_map, config_maps, frame, response
+from tests.kubecluster.runtime.small_world import ScriptedTransport, config_map, config_maps, frame, response
 from tests.unit.runtime.test_informer import names, remembered, work_of, works_at
 
 SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)

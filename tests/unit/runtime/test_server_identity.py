@@ -9,7 +9,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Response
 from kubeclient import Client, Unreachable
 from leeward.runtime.server_identity import REFRESH_SECONDS, ServerIdentity
-from tests.unit.runtime.small_world import ScriptedTransport
+from tests.kubecluster.runtime.small_world import ScriptedTransport
 
 WAITING = 400
 

@@ -12,8 +12,8 @@ from kubeapi.loop.randomness import Randomness
 from leeward.api.names import SHARDS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.runtime.shard_leases import LeaderWatch, ShardElector
 from leeward.runtime.sharding import LeaderSettings, Sharding
-from tests.unit.runtime.small_world import CLOCK, SmallWorld
-from tests.unit.runtime.small_world import tell as tell_of_world
+from tests.kubecluster.runtime.small_world import CLOCK, SmallWorld
+from tests.kubecluster.runtime.small_world import tell as tell_of_world
 
 TWO, LEADER = Sharding(2), "leader"
 SETTINGS = LeaderSettings()

@@ -8,7 +8,7 @@ from kubeapi.meta import ObjectMeta
 from kubeclient import Client, NotServed, Response, WorldError
 from leeward.api.names import SHARDS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.runtime.sharding import Sharding
-from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, tell
+from tests.kubecluster.runtime.small_world import ScriptedTransport, SmallWorld, tell
 
 THREE = Sharding(3)
 
