@@ -8,6 +8,7 @@ that of a leader which leaves the rest to shards; a `ShardCandidate` does that o
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Protocol
 
 from controller_runtime import READING, FencedTransport, LeaderElector, NotLeading
 from kubeapi.loop import Supervisor
@@ -72,10 +73,10 @@ class _Replica:
         return self._world.make_manager(supervisor, self._fence, self._share)
 
     def _fence(self, transport: Transport) -> Transport:
-        transport = _Told(transport, self._tell)
+        transport = Told(transport, self._tell)
         for leadership in self._elector.leaderships:
             transport = FencedTransport(transport, leadership)
-        return _Fence(transport, self)
+        return Fence(transport, self)
 
     def _tell(self, request: Request) -> None:
         if request.method not in READING and not self.life.ended:
@@ -102,18 +103,22 @@ class ShardCandidate(_Replica):
         self._elector = ShardElector(slot, watch, spread if host else None)
 
 
-class _Fence:
-    """Counts what the fence refuses."""
+class Refusals(Protocol):
+    refused: int
 
-    def __init__(self, inner: Transport, candidate: _Replica) -> None:
+
+class Fence:
+    """Counts what the fence `inner` refuses."""
+
+    def __init__(self, inner: Transport, refusals: Refusals) -> None:
         self._inner = inner
-        self._candidate = candidate
+        self._refusals = refusals
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         try:
             return await self._inner.send(request, timeout_seconds=timeout_seconds)
         except NotLeading:
-            self._candidate.refused += 1
+            self._refusals.refused += 1
             raise
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
@@ -123,8 +128,8 @@ class _Fence:
         await self._inner.close()
 
 
-class _Told:
-    """Tells what is sent, before it is."""
+class Told:
+    """Tells `tell` of each request before it is sent."""
 
     def __init__(self, inner: Transport, tell: Callable[[Request], None]) -> None:
         self._inner = inner

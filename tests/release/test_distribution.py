@@ -159,17 +159,24 @@ def test_uvx_runs_it_without_an_installation(built: Path, tmp_path: Path) -> Non
     assert told == f"leeward {__version__}\n"
 
 
-def test_the_api_server_passes_its_tests_where_it_is_alone(built: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wheels", "tests"),
+    [((SERVER_WHEEL,), "tests/kubeserver"), ((SERVER_WHEEL, CLUSTER_WHEEL), "tests/kubecluster")],
+    ids=["kubeserver", "kubecluster"],
+)
+def test_a_distribution_passes_its_tests_without_leeward(
+    built: Path, wheels: tuple[str, ...], tests: str, tmp_path: Path
+) -> None:
     """No package of Leeward is there, and none of its libraries."""
     tools = ("pytest", "pytest-xdist", "hypothesis", "kubernetes")
-    programs = environment(sys.executable, tmp_path / "venv", built / SERVER_WHEEL, *tools)
+    programs = environment(sys.executable, tmp_path / "venv", *(built / wheel for wheel in wheels), *tools)
     for name in ("tests", "docs", "pyproject.toml"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy2)(source, tmp_path / name)
     (tmp_path / "kubeserver").mkdir()
     shutil.copy2(ROOT / "kubeserver" / "README.md", tmp_path / "kubeserver")
     assert run(programs / "kubeserver", "--help", cwd=tmp_path)
-    run(programs / "pytest", "-n", "auto", "-m", "not long", "tests/kubeserver", cwd=tmp_path)
+    run(programs / "pytest", "-n", "auto", "-m", "not long", tests, cwd=tmp_path)
 
 
 def test_the_classifiers_name_only_versions_that_are_tried() -> None:

@@ -5,16 +5,15 @@ Whoever begins a write that is fenced holds the lease at that moment, as the con
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from controller_runtime.leader import READING, FencedTransport, LeaderElector, Leadership, NotLeading
+from controller_runtime.leader import READING, FencedTransport, LeaderElector, Leadership
 from kubeapi import codec
 from kubeapi.core import LEASES
 from kubeapi.loop.supervisor import Supervisor
-from kubeclient import Client, Request, Response, Transport
+from kubeclient import Client, Request, Transport
 from kubeclient.updating import UpdatingTransport
 from kubecluster.network import Link, LinkedTransport
 from kubeserver.handler import User
@@ -27,6 +26,7 @@ from leeward.runtime.controller_context import Member
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.sharding import LeaderSettings
 from leeward.sim.world import ADMIN, World
+from simulator.candidate import Fence, Told
 from tests.migration.joining_agent import JoiningAgent
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas
 
@@ -38,43 +38,10 @@ TAKEOVER_SECONDS = LEASE_SECONDS + RETRY_SECONDS * 1.1
 GRACE_SECONDS = 40
 
 
-class Watched:
+def watched(inner: Transport, leadership: Leadership | None, replica: "Replica") -> Transport:
     """A fence whose every write is told before it is sent, and which counts what it refuses."""
-
-    def __init__(self, inner: Transport, leadership: Leadership | None, replica: "Replica") -> None:
-        told = _Told(inner, replica.begun)
-        self._inner: Transport = told if leadership is None else FencedTransport(told, leadership)
-        self._replica = replica
-
-    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
-        try:
-            return await self._inner.send(request, timeout_seconds=timeout_seconds)
-        except NotLeading:
-            self._replica.refused += 1
-            raise
-
-    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        return self._inner.stream(request)
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-class _Told:
-    def __init__(self, inner: Transport, tell: Callable[[Request], None]) -> None:
-        self._inner = inner
-        self._tell = tell
-
-    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
-        if request.method not in READING:
-            self._tell(request)
-        return await self._inner.send(request, timeout_seconds=timeout_seconds)
-
-    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        return self._inner.stream(request)
-
-    async def close(self) -> None:
-        await self._inner.close()
+    told = Told(inner, replica.begun)
+    return Fence(told if leadership is None else FencedTransport(told, leadership), replica)
 
 
 class Replica:
@@ -113,7 +80,7 @@ class Replica:
         await self._world.ended(self.life, self._supervisor.close())
 
     def begun(self, request: Request) -> None:
-        if not self.life.ended:
+        if request.method not in READING and not self.life.ended:
             self.writes[request.path] += 1
             if holder_of_lease(self._world) != self.name:
                 self.doubles.append(f"{self._world.seconds:.1f} s: {request.method} {request.path}")
@@ -123,8 +90,8 @@ class Replica:
 
     def _make(self, supervisor: Supervisor, leadership: Leadership | None) -> Agent:
         world = self._world
-        home = Watched(LinkedTransport(world.place, USER, self.home), leadership, self)
-        there = Watched(LinkedTransport(world.member(MEMBER).place, ADMIN), leadership, self)
+        home = watched(LinkedTransport(world.place, USER, self.home), leadership, self)
+        there = watched(LinkedTransport(world.member(MEMBER).place, ADMIN), leadership, self)
         plane = world.plane(Client(UpdatingTransport(home), self.name), supervisor)
         member = Member.of(MEMBER, Client(there, self.name), world.randomness, supervisor)
         return Agent(plane, member, MemberSide(world.timing))

@@ -244,38 +244,30 @@ def test_s4_what_the_brake_holds_is_told_so_and_what_follows_when_it_is_released
     play(story, THREE)
 
 
+TOLERANT: Manifest = {
+    "clusterTolerations": [
+        {"key": f"cluster.karmada.io/{name}", "operator": "Exists"} for name in ("not-ready", "unreachable")
+    ]
+}
+
+
 @pytest.mark.long
-def test_what_tolerates_its_clusters_end_is_told_to_stay() -> None:
+@pytest.mark.parametrize(
+    ("reason", "placement", "gates"),
+    [("Tolerated", TOLERANT, FeatureGates()), ("EvictionDisabled", {}, FeatureGates({"Failover": False}))],
+)
+def test_what_stays_in_an_outage_is_told_to_stay(reason: str, placement: Manifest, gates: FeatureGates) -> None:
     async def story(world: World) -> None:
-        tolerations = [
-            {"key": "cluster.karmada.io/not-ready", "operator": "Exists"},
-            {"key": "cluster.karmada.io/unreachable", "operator": "Exists"},
-        ]
-        await place(world, {**by_weight({"member1": 1, "member2": 1}), "clusterTolerations": tolerations})
+        await place(world, {**by_weight({"member1": 1, "member2": 1}), **placement})
         await world.member("member1").stop()
         await world.until(lambda: outage(world) is not None, THRESHOLD_SECONDS)
         await world.sleep(900)
         condition = outage(world)
         assert condition is not None
-        assert condition.reason == "Tolerated"
+        assert condition.reason == reason
         assert world.assigned(WEB) == {"member1": 1, "member2": 1}
 
-    play(story, THREE)
-
-
-@pytest.mark.long
-def test_where_evictions_are_switched_off_that_is_told() -> None:
-    async def story(world: World) -> None:
-        await place(world, by_weight({"member1": 1, "member2": 1}))
-        await world.member("member1").stop()
-        await world.until(lambda: outage(world) is not None, THRESHOLD_SECONDS)
-        await world.sleep(900)
-        condition = outage(world)
-        assert condition is not None
-        assert condition.reason == "EvictionDisabled"
-        assert world.assigned(WEB) == {"member1": 1, "member2": 1}
-
-    play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"Failover": False})))
+    play(story, THREE, manager=ManagerSettings(gates=gates))
 
 
 @pytest.mark.long

@@ -12,6 +12,11 @@ from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deploym
 
 NAMESPACE_MANIFESTS = Resource.of_manifests("v1", "namespaces", "Namespace", False)
 ONE_TO_TWO = by_weight({"member1": 1, "member2": 2})
+IN_BOTH: Manifest = {
+    "clusterAffinity": {"clusterNames": ["member1", "member2"]},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
+    "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+}
 
 
 async def placed(world: World, replicas: int = 3) -> None:
@@ -76,12 +81,7 @@ def test_s1_time_takes_no_healthy_copy_away_whose_replacement_is_dead() -> None:
 
 def test_a_held_eviction_does_not_hold_back_scaling() -> None:
     async def story(world: World) -> None:
-        placement: Manifest = {
-            "clusterAffinity": {"clusterNames": ["member1", "member2"]},
-            "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
-            "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
-        }
-        await apply(world.client, deployment("web", 1), policy("web", placement))
+        await apply(world.client, deployment("web", 1), policy("web", IN_BOTH))
         await world.sleep(15)
         await world.member("member1").stop()
         await world.sleep(700)
@@ -94,12 +94,7 @@ def test_a_held_eviction_does_not_hold_back_scaling() -> None:
 
 def test_a_cluster_that_leaves_holds_back_no_other() -> None:
     async def story(world: World) -> None:
-        placement: Manifest = {
-            "clusterAffinity": {"clusterNames": ["member1", "member2"]},
-            "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
-            "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
-        }
-        await apply(world.client, deployment("web", 1), policy("web", placement))
+        await apply(world.client, deployment("web", 1), policy("web", IN_BOTH))
         await world.sleep(15)
         await world.client.delete(CLUSTERS, "member1")
         await world.sleep(60)
