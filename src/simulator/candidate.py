@@ -73,7 +73,7 @@ class _Replica:
         return self._world.make_manager(supervisor, self._fence, self._share)
 
     def _fence(self, transport: Transport) -> Transport:
-        transport = Told(transport, self._tell)
+        transport = ToldTransport(transport, self._tell)
         for leadership in self._elector.leaderships:
             transport = FencedTransport(transport, leadership)
         return Fence(transport, self)
@@ -128,7 +128,7 @@ class Fence:
         await self._inner.close()
 
 
-class Told:
+class ToldTransport:
     """Tells `tell` of each request before it is sent."""
 
     def __init__(self, inner: Transport, tell: Callable[[Request], None]) -> None:

@@ -26,7 +26,7 @@ from leeward.runtime.controller_context import Member
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.sharding import LeaderSettings
 from leeward.sim.world import ADMIN, World
-from simulator.candidate import Fence, Told
+from simulator.candidate import Fence, ToldTransport
 from tests.migration.joining_agent import JoiningAgent
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas
 
@@ -40,7 +40,7 @@ GRACE_SECONDS = 40
 
 def watched(inner: Transport, leadership: Leadership | None, replica: "Replica") -> Transport:
     """A fence whose every write is told before it is sent, and which counts what it refuses."""
-    told = Told(inner, replica.begun)
+    told = ToldTransport(inner, replica.begun)
     return Fence(told if leadership is None else FencedTransport(told, leadership), replica)
 
 
