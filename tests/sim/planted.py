@@ -27,6 +27,7 @@ from leeward.core.execution.works import build_works
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import Violation
 from leeward.manager import member_side
+from leeward.planning import group_decisions
 from simulator.histories import decision_replay
 
 ATTEMPTS = 4
@@ -41,7 +42,8 @@ def nothing_wrong(_: Snapshot, __: Decision) -> tuple[Violation, ...]:
 def _decided_by(decide: Callable[[Snapshot], Decision]) -> Generator[None]:
     """Another decision, also of whoever takes it again on what was recorded; and nobody checks it."""
     with (
-        mock.patch.multiple(scheduling_cycle, decide=decide, check=nothing_wrong),
+        mock.patch.object(group_decisions, "decide", lambda snapshot, _: decide(snapshot)),
+        mock.patch.object(scheduling_cycle, "check", nothing_wrong),
         mock.patch.object(decision_replay, "decide", decide),
     ):
         yield

@@ -15,7 +15,6 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import Client, Request
 from kubecluster.network import LinkedTransport
-from leeward.answers import decisions
 from leeward.answers.advice import naming, placement_of
 from leeward.answers.explanation import ApplicationState
 from leeward.answers.replay import replay
@@ -24,13 +23,13 @@ from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.cli.explain_text import help_lines
-from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.scheduling import Trace
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.brake import release_brake
 from leeward.operations.drain import start_cordon, start_drain, undo_cordon, undo_drain
+from leeward.planning import group_decisions
 from leeward.planning.recording import decode_recorded
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import picture
@@ -385,8 +384,7 @@ def test_a_decision_that_is_refused_is_told_with_the_record_for_a_report(monkeyp
 
     async def story(world: World) -> None:
         await deployed(world, {**named("member1", "member3"), **ROOM, **spread(1)})
-        for module in (scheduling_cycle, decisions):
-            monkeypatch.setattr(module, "decide", lossy)
+        monkeypatch.setattr(group_decisions, "decide", lossy)
         await world.member("member1").stop()
         await world.until(lambda: held(world, WEB) == "DecisionRefused", 900)
         told = await explain(world)

@@ -9,13 +9,13 @@ import pytest
 from leeward.api.meta import find_condition
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
-from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.placement import Decision, Snapshot, decide
+from leeward.planning import group_decisions
 from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, deployment, play, policy
 
 
-def one_too_many(snapshot: Snapshot) -> Decision:
+def one_too_many(snapshot: Snapshot, _: object) -> Decision:
     """Everything that changes gets a replica that nobody asked for."""
     decision = decide(snapshot)
     if decision.clusters == snapshot.binding.spec.clusters:
@@ -31,7 +31,7 @@ async def binding_of(world: World) -> ResourceBinding:
 
 def test_s3_a_decision_that_does_not_add_up_is_refused(caplog: pytest.LogCaptureFixture) -> None:
     async def story(world: World) -> None:
-        with mock.patch.object(scheduling_cycle, "decide", one_too_many):
+        with mock.patch.object(group_decisions, "decide", one_too_many):
             await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
             await asyncio.sleep(30)
             bound = await binding_of(world)

@@ -14,17 +14,19 @@ applied there.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
 from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.answers.moving_group import member_of
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.cluster_health.brake import holds
 from leeward.core.cluster_health.outage import OutageReport, has_outage
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.outlook import expected_taints, foresee
-from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
+from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from leeward.core.placement.cause import with_cause
 from leeward.core.placement.check import check, refused
 from leeward.core.placement.replacement import place_anew
@@ -33,6 +35,7 @@ from leeward.core.scheduling import Placed, Trace, Unplaceable
 from leeward.core.scheduling.conditions import standing_refusal
 from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet, placement_fleet
+from leeward.planning.group_decisions import decide_together
 from leeward.planning.workload_groups import WorkloadGroups
 
 
@@ -59,6 +62,8 @@ def fleet_of(state: FleetState, clusters: Iterable[Cluster] | None = None) -> Fl
     fleet = placement_fleet(given, groups=groups, multiple_pod_templates=settings.multiple_pod_templates)
     for binding in state.bindings.values():
         fleet.claims.put(binding.spec.resource, state.held_claims(binding))
+        fleet.together.put(binding)
+    fleet.together.look = partial(member_of, state, state.bindings)
     reserve_coming(fleet, state.coming)
     return fleet
 
@@ -102,7 +107,7 @@ def snapshot_of(
 def explained(snapshot: Snapshot) -> Explained:
     """Decision of now, with its reasons; where nothing is due, those of placing the binding once more."""
     trace = Trace()
-    decision = decide(snapshot, trace)
+    decision = decide_together(snapshot, trace)
     answer = _answer_of(decision)
     if trace.terms and answer is not None:
         return Explained(decision, answer, trace)
@@ -129,7 +134,7 @@ def explained_then(state: FleetState, key: BindingName, now: Decision, report: O
         return None
     trace, attention = Trace(), Attention(state.recorded.attention.time)
     snapshot = snapshot_of(state, key, fleet_of(state, expected_of(state).values()), due)
-    answer = _answer_of(decide(replace(snapshot, attention=attention), trace))
+    answer = _answer_of(decide_together(replace(snapshot, attention=attention), trace))
     return Explained(now, answer, trace, at=due) if trace.terms and answer is not None else None
 
 
@@ -161,4 +166,5 @@ def expected_of(state: FleetState) -> Mapping[str, Cluster]:
 def foreseen(state: FleetState, key: BindingName, decision: Decision) -> OutageReport | None:
     """Report that the binding will give of its outages, see `core.outlook.foresee`."""
     snapshot = snapshot_of(state, key, fleet_of(state, expected_of(state).values()))
-    return foresee(replace(snapshot, attention=Attention(state.recorded.attention.time)), decision)
+    then = replace(snapshot, attention=Attention(state.recorded.attention.time))
+    return foresee(then, decision, decide_together)

@@ -15,6 +15,7 @@ from leeward.answers.claiming_policies import PolicyClaim, claim_sentence, polic
 from leeward.answers.copies import CopyRow, copies_of, is_scaled_to_none, short_of_nodes
 from leeward.answers.decisions import Explained, as_written, explained, explained_then, fleet_of, foreseen, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.answers.moving_group import group_sentence
 from leeward.answers.next_steps import NextStep, next_steps
 from leeward.answers.room_arithmetic import RoomRow, room_rows
 from leeward.answers.what_helps import Help, by_sum_words, rollout_helps, rollout_of, what_helps
@@ -135,7 +136,7 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
         headline=by_sum_words(state, key, decision) or _headline(state, binding, asked, how, where),
         reason=decision.held.reason if decision.held is not None else "",
         where=where,
-        why=[claim_sentence(state, binding), *_why(state, binding, asked, verdicts)],
+        why=[claim_sentence(state, binding), *group_sentence(state, binding), *_why(state, binding, asked, verdicts)],
         policies=policies_selecting(state, binding),
         verdicts=verdicts,
         room=room,

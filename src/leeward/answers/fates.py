@@ -44,7 +44,8 @@ class ApplicationFate(msgspec.Struct, frozen=True, rename="camel"):
     `missing` are those that somebody has to care for, `cores_missing` what they ask for (None where nothing is said of
     one): none where a copy is kept by choice, and another one serves. `left_at` is when it leaves the first of the
     clusters; None where it does not. `by_sum` are those that are missing by the grades of nodes, and that the sum of
-    what is free has room for. `gates` and `rollout` are sentences on what waits (`what_waits`).
+    what is free has room for. `gates`, `rollout` and `group` are sentences on what
+    waits (`what_waits`).
     """
 
     workload: str
@@ -63,6 +64,7 @@ class ApplicationFate(msgspec.Struct, frozen=True, rename="camel"):
     by_sum: int = 0
     gates: tuple[str, ...] = ()
     rollout: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
 
     @property
     def serves_nobody(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import msgspec
 
@@ -19,6 +20,7 @@ from leeward.answers.decisions import fleet_of
 from leeward.answers.expected_reports import after_arrival
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
+from leeward.answers.moving_group import member_of
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
@@ -27,11 +29,12 @@ from leeward.core.binding_status import status_after
 from leeward.core.cluster_health.brake import Brake, decide_brake, holds, looks_dead
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.eviction.due_evictions import due_evictions
-from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.placement import Decision, Snapshot
 from leeward.core.scheduling import needs_scheduling
 from leeward.planning.batch import owner_of, plan
 from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.planning.fleet import Fleet
+from leeward.planning.group_decisions import decide_together
 
 HORIZON = timedelta(hours=24)
 """Time beyond the last planned instant after which nothing is projected."""
@@ -100,6 +103,7 @@ class _Projecting:
         self._limiter = EvictionLimiter[BindingName](state.settings.evictions_per_second)
         bindings = {key: _settled(binding) for key, binding in state.bindings.items()}
         self.found = Projection(self._timeline.begins, fleet_of(state), bindings)
+        self.found.fleet.together.look = partial(member_of, state, bindings)
         self._heap: list[datetime] = []
         self._is_held = False
         self._placed_at: datetime | None = state.as_of
@@ -141,6 +145,7 @@ class _Projecting:
         if now == self._timeline.begins:
             for key, binding in self._change.bindings.items():
                 self.found.bindings[key] = _settled(binding)
+                self.found.fleet.together.put(binding)
                 keys.add(key)
         if changed or now == self._state.as_of:
             self._lost |= set(self._in(changed)) if changed else set(self._in(self._unwell()))
@@ -231,7 +236,7 @@ class _Projecting:
                 brake_reason=self._brake.reason,
                 now=now,
             )
-            decision = decide(snapshot)
+            decision = decide_together(snapshot)
             self._limiter.settle(key, decision, now)
             return decision
 

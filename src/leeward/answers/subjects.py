@@ -13,6 +13,7 @@ from leeward.answers.fleet_state import BindingName, FleetState, binding_of_work
 from leeward.answers.reading import read_fleet, read_for
 from leeward.answers.unclaimed_template import told_unclaimed, unclaimed_in
 from leeward.answers.work_explanation import WorkExplanation, explain_work
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION
 from leeward.api.names import EXECUTION_SPACE_PREFIX, binding_name
 from leeward.api.resource import WORKS
 from leeward.core.placement import decide
@@ -125,7 +126,8 @@ def record_of(state: FleetState, asked: AskedOf) -> bytes:
 
 
 async def read_asked(client: Client, clock: Clock, asked: AskedOf, control_plane: str) -> FleetState:
-    """Reads what the answer needs of a control plane, in as few requests as it takes. Raises: OperationFailed,
+    """Reads what the answer needs of a control plane, in as few requests as it takes: all of it for a
+    member of a group. Raises: OperationFailed,
     WorldError."""
     if asked.kind is SubjectKind.CLUSTER:
         return await read_fleet(client, clock, control_plane, works=False)
@@ -139,7 +141,9 @@ async def read_asked(client: Client, clock: Clock, asked: AskedOf, control_plane
         keys = () if key is None else (key,)
     for key in keys:
         try:
-            return await read_for(client, clock, key, control_plane)
+            found = await read_for(client, clock, key, control_plane)
+            is_in_group = MOVES_WITH_ANNOTATION in found.bindings[key].metadata.annotations
+            return await read_fleet(client, clock, control_plane) if is_in_group else found
         except NotFound:
             continue
     told = await told_unclaimed(client, asked.kinds, asked.name, asked.namespace) if asked.kinds else ""

@@ -35,11 +35,12 @@ from leeward.core.copies.availability import availability
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.interpreter import lacks_health_rule
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
-from leeward.core.placement import Decision, decide
+from leeward.core.placement import Decision
 from leeward.core.scheduling import Unplaceable
 from leeward.operations.findings import explain_command
 from leeward.operations.rollout_view import RolloutView, rollout_view
 from leeward.operations.sentences import counted
+from leeward.planning.group_decisions import decide_together
 
 MOST_CORDONS = 2
 """Cordons that are tried for a whole fleet: each is a projection, which takes a second or two of a large one."""
@@ -103,7 +104,7 @@ def more_by_sum(state: FleetState, key: BindingName, decision: Decision) -> int:
     if not lacks_room or decision.quota_refusal or not counted_by_grade(state.clusters.values()):
         return 0
     other = counted_by_sum(state)
-    second = decide(snapshot_of(other, key, fleet_of(other)))
+    second = decide_together(snapshot_of(other, key, fleet_of(other)))
     return max(0, well_placed(state.clusters, second) - well_placed(state.clusters, decision))
 
 
@@ -122,7 +123,9 @@ class _Trial:
 
     def decide(self, advice: Advice) -> Decision:
         clusters = [_without(cluster, advice.untainted) for cluster in self._state.clusters.values()]
-        return decide(snapshot_of(self._state, self._key, fleet_of(self._state, clusters), binding=advice.binding))
+        return decide_together(
+            snapshot_of(self._state, self._key, fleet_of(self._state, clusters), binding=advice.binding)
+        )
 
     def all_of(self, advices: Iterable[Advice]) -> Iterator[Help]:
         for advice in advices:

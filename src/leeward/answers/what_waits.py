@@ -11,6 +11,7 @@ import msgspec
 from leeward.answers.fates import ApplicationFate
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
+from leeward.answers.moving_group import group_sentence
 from leeward.answers.projection import HORIZON, Projection
 from leeward.api.cluster import Cluster
 from leeward.api.failback import OptionFault
@@ -39,7 +40,8 @@ def _with_waits(
     new = [name for name in fate.after if name not in fate.before]
     gates = list(_gates(binding, new)) if fate.left_at is not None else []
     rollout = list(_rollout(state, change, found, (key, binding, then)))
-    return msgspec.structs.replace(fate, gates=tuple(gates), rollout=tuple(rollout)) if gates or rollout else fate
+    group = tuple(group_sentence(state, binding)) if fate.left_at is not None or fate.reason else ()
+    return msgspec.structs.replace(fate, gates=tuple(gates), rollout=tuple(rollout), group=group)
 
 
 def _gates(binding: Binding, new: Collection[str]) -> Iterator[str]:

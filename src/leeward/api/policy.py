@@ -74,6 +74,14 @@ class ReplicaSchedulingStrategy(Object, frozen=True):
     replica_division_preference: Literal["", "Aggregated", "Weighted"] = ""
     weight_preference: ClusterPreferences | None = None
 
+    @property
+    def has_static_weights(self) -> bool:
+        """Tells whether each cluster gets a fixed share, whatever constraints say."""
+        if (self.replica_scheduling_type, self.replica_division_preference) != ("Divided", "Weighted"):
+            return False
+        preference = self.weight_preference
+        return preference is None or bool(preference.static_weight_list and not preference.dynamic_weight)
+
 
 class WorkloadAffinityTerm(Object, frozen=True):
     group_by_label_key: str

@@ -136,8 +136,8 @@ def _others(told: WhatIf, wide: bool) -> Iterator[str]:
 
 
 def _waits(told: WhatIf, wide: bool) -> Iterator[str]:
-    """Gates that hold replacements, and rollouts that the outage meets."""
-    waits = [(each.workload, said) for each in told.applications for said in (*each.gates, *each.rollout)]
+    """Gates that hold replacements, rollouts that the outage meets, and groups that move together."""
+    waits = [(each.workload, said) for each in told.applications for said in (*each.gates, *each.rollout, *each.group)]
     if waits:
         yield from section("WAITS")
     for workload, said in waits if wide else waits[:MOST_LISTED]:

@@ -7,7 +7,7 @@ It is asked with the fleet as it is now, so that the answer is where a copy woul
 that many bindings can be told of the same room. How many evictions a second are allowed is not foreseen.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -77,10 +77,11 @@ def _has_no_execute(taints: Iterable[Taint]) -> bool:
     return any(taint.effect == NO_EXECUTE for taint in taints)
 
 
-def foresee(snapshot: Snapshot, decided: Decision) -> OutageReport | None:
+def foresee(snapshot: Snapshot, decided: Decision, ask: Callable[[Snapshot], Decision] = decide) -> OutageReport | None:
     """Report of the binding's outages; None where what is said already stands for the moment.
 
-    `snapshot` holds the clusters with their expected taints; `decided` is what was decided of the binding now.
+    `snapshot` holds the clusters with their expected taints; `decided` is what was decided of the binding now, as
+    one may `ask` for another instant.
     """
     clusters = snapshot.clusters
     spec = msgspec.structs.replace(
@@ -94,10 +95,10 @@ def foresee(snapshot: Snapshot, decided: Decision) -> OutageReport | None:
         outage.since is not None and not has_condition_taint(clusters[outage.cluster]) for outage in outages
     ):
         return None
-    return OutageReport(tuple(_outlook(outage, snapshot, decided) for outage in outages), not_seen)
+    return OutageReport(tuple(_outlook(outage, snapshot, decided, ask) for outage in outages), not_seen)
 
 
-def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision) -> Outlook:
+def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision, ask: Callable[[Snapshot], Decision]) -> Outlook:
     cluster, now = snapshot.clusters[outage.cluster], snapshot.now
     if outage.since is None:
         return Outlook(outage, Outcome.NODES_NOT_READY)
@@ -112,7 +113,7 @@ def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision) -> Outlook:
         return Outlook(outage, Outcome.TOLERATED)
     if snapshot.brake and looks_dead(cluster):
         return Outlook(outage, Outcome.HELD, why=why_braked(snapshot.brake_reason))
-    decision = decided if due <= now else decide(replace(snapshot, now=due))
+    decision = decided if due <= now else ask(replace(snapshot, now=due))
     return _decided_then(outage, snapshot.binding, decision, due)
 
 

@@ -41,6 +41,7 @@ from leeward.core.scheduling.workload_affinity import workload_affinity_filters
 from leeward.planning.claim_holders import ClaimHolders
 from leeward.planning.estimates import Estimates
 from leeward.planning.feasibility import CachedArrays, CachedAvailability, CachedFeasibility, CachedStays
+from leeward.planning.moving_groups import MovingGroups, apart_filter
 from leeward.planning.reservations import Reservations
 from leeward.planning.workload_groups import WorkloadGroups
 
@@ -62,7 +63,10 @@ FEW_TERMS = 10
 
 
 class Fleet(ClusterArrays):
-    """`estimates`, `groups` and `claims` are read by the plug-ins of the profile, where it has such plug-ins."""
+    """`estimates`, `groups` and `claims` are read by the plug-ins of the profile, where it has such plug-ins.
+
+    `together` are the groups that move together; `barred` are clusters where nothing new goes while one is decided.
+    """
 
     def __init__(
         self,
@@ -78,6 +82,8 @@ class Fleet(ClusterArrays):
         self.groups = groups
         self.claims = claims if claims is not None else ClaimHolders()
         self.reservations = reservations if reservations is not None else Reservations()
+        self.together = MovingGroups(affinity=groups is not None)
+        self.barred: Set[str] = frozenset()
         self._by_name: dict[str, Cluster] = {}
         self._in_outage: dict[str, None] = {}
         self._stale = True
@@ -294,7 +300,7 @@ def placement_fleet(
     reservations = Reservations(read_quotas)
     quotas = Estimator("ResourceQuotaEstimator", reservations.room_in_quotas, knows_reserved=True)
     profile = Profile(
-        filters=(*DEFAULT_PROFILE.filters, *filters),
+        filters=(*DEFAULT_PROFILE.filters, *filters, apart_filter(lambda: fleet.barred)),
         scores=DEFAULT_PROFILE.scores,
         estimators=(estimator_of(estimates.of), quotas),
         multiple_pod_templates=multiple_pod_templates,

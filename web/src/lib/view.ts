@@ -532,6 +532,8 @@ export interface ApplicationFate {
   /** Sentences on gates that hold its replacements, and on its rollout that the outage meets. */
   gates: string[];
   rollout: string[];
+  /** A sentence on the group with which it moves. */
+  group: string[];
 }
 
 export interface ClusterFate {

@@ -1,6 +1,6 @@
 """The bindings of both kinds, under one kind of key, and their Works by cluster. Only reads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from controller_runtime import Index, IndexOfMany, Informer, Key, Statuses, key_of
@@ -9,11 +9,14 @@ from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.core.dependencies.held_claims import dependants_of_claim, held_claims
+from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.core.scheduling.claim_locality import HeldClaims
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.controller_context import ControlPlane
 
 KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
+_REACH = Reach(skipped_namespaces=())
+"""Reach without the namespaces of --skipped-propagating-namespaces: the binding controller renders nothing of those."""
 
 
 class BindingKey(NamedTuple):
@@ -52,6 +55,12 @@ class Bindings:
     def works_by_cluster(self, key: BindingKey) -> dict[str, Work]:
         return {cluster_of_execution_space(w.namespace): w for w in self._works_of[key.plural].get(key.key)}
 
+    def member(self, namespace: str, name: str) -> tuple[Binding, Mapping[str, Work]] | None:
+        """A binding of a namespace with its Works, where it is to be placed."""
+        key = BindingKey(RESOURCE_BINDINGS.plural, Key(namespace, name))
+        binding = self.get(key)
+        return (binding, self.works_by_cluster(key)) if binding is not None and is_placeable(binding) else None
+
     def held_claims(self, binding: Binding) -> HeldClaims:
         """The clusters that hold each claim which its template names."""
         namespaced = self._informers[RESOURCE_BINDINGS.plural]
@@ -83,3 +92,9 @@ def _with_key(
             changed(BindingKey(plural, key_of(binding)), old, new)
 
     return on_binding
+
+
+def is_placeable(binding: Binding) -> bool:
+    """Tells whether there is something to decide: a binding that reaches too far is left as it is."""
+    is_placed = binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
+    return is_placed and not binding_problems(binding, _REACH)

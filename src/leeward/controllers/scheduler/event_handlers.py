@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from controller_runtime import StayingObjects, WorkQueue, version_of
+from controller_runtime import Key, StayingObjects, WorkQueue, version_of
 from kubeapi.meta import unversioned
 from leeward.api.cluster import Cluster
 from leeward.api.quota import FederatedResourceQuota
@@ -125,6 +125,9 @@ class EventHandlers:
                 delay = REPORT_DELAY if old is not None and self._is_progress(key, old, new) else None
                 self._add(key, "Add" if old is None else "Update", delay)
         self._add_next_in_line()
+        if old is not None and new is not None and old.spec.clusters != new.spec.clusters:
+            for name in self._cycle.moving_with(new):
+                self._add(BindingKey(key.plural, Key(new.namespace, name)), "Update")
         for other in beside:
             binding = self._bindings.get(other)
             if binding is not None and is_waiting(binding):

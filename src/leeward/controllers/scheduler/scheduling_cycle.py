@@ -19,15 +19,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding
-from leeward.controllers.scheduler.bindings import BindingKey, Bindings
+from leeward.controllers.scheduler.bindings import BindingKey, Bindings, is_placeable
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.tasks import TaskReason, reason_of
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
-from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
+from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from leeward.core.placement.check import check, refused
-from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.core.quota.quota_room import no_quotas
 from leeward.core.scheduling.estimates import asks_for_room, question_of
 from leeward.core.scheduling.model import Request
@@ -35,6 +34,7 @@ from leeward.planning.batch import owner_of, plan, turn_of
 from leeward.planning.estimates import Estimates
 from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.planning.fleet import has_many_terms, look_at_terms, placement_fleet
+from leeward.planning.group_decisions import decide_together
 from leeward.planning.recording import encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from leeward.runtime.brake import BrakeView
@@ -44,8 +44,6 @@ from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.quotas_in_clusters import QuotasInClusters
 
-_REACH = Reach(skipped_namespaces=())
-"""Reach without the namespaces of --skipped-propagating-namespaces: the binding controller renders nothing of those."""
 DecisionListener = Callable[[Snapshot, Decision], None]
 log = logging.getLogger(__name__)
 
@@ -99,6 +97,7 @@ class SchedulingCycle:
             multiple_pod_templates=settings.multiple_pod_templates,
             read_quotas=QuotasInClusters(bindings.works).read if settings.quota_estimate else no_quotas,
         )
+        self._fleet.together.look = bindings.member
         self._limiter = EvictionLimiter[BindingKey](settings.evictions_per_second)
         self._on_decision = settings.on_decision
         self._decided: Callable[[], None] = lambda: None
@@ -111,7 +110,7 @@ class SchedulingCycle:
         refused the decision before; the binding may not grow then.
         """
         binding = self._bindings.get(key)
-        if binding is None or not _is_placeable(binding):
+        if binding is None or not is_placeable(binding):
             return None
         await self._confirm_gone(key)
         await self._reread(key)
@@ -145,15 +144,21 @@ class SchedulingCycle:
     def see_binding(self, key: BindingKey, old: Binding | None, new: Binding | None) -> Iterable[BindingKey]:
         """Takes in a change. Returns the others of its group that it may concern."""
         if new is not None:
+            self._fleet.together.put(new)
             self._limiter.observe(key, _left_by(new))
             now = self._plane.clock.now()
             self._limiter.look(now, self._plane.clock.monotonic())
             self._limiter.see_evictions(_evicted_at(new), now)
         elif old is not None:
             self._fleet.release(owner_of(old))
+            self._fleet.together.remove(old)
             self._fleet.claims.put(old.spec.resource, {})
             self._limiter.forget(key)
         return self._see_in_group(key, old, new)
+
+    def moving_with(self, binding: Binding) -> Iterable[str]:
+        """Names of the others of a group that moves together."""
+        return self._fleet.together.beside(binding)
 
     @property
     def waiting(self) -> int:
@@ -210,7 +215,7 @@ class SchedulingCycle:
     def _decide(self, keys: Sequence[BindingKey]) -> Mapping[BindingKey, tuple[Binding, Decision]]:
         """Decides for all bindings that are there and have a placement."""
         found = ((key, self._bindings.get(key)) for key in keys)
-        bindings = {key: binding for key, binding in found if binding is not None and _is_placeable(binding)}
+        bindings = {key: binding for key, binding in found if binding is not None and is_placeable(binding)}
         now, brake, reason = self._plane.clock.now(), self._brake.holds(), self._brake.brake.reason
         attention = self._heartbeat.attention()
         self._limiter.look(now, self._plane.clock.monotonic())
@@ -221,7 +226,7 @@ class SchedulingCycle:
             works = self._bindings.works_by_cluster(key)
             known = binding, self._fleet, works, brake, budget, attention, self._settings, self._refusals.get(key, "")
             snapshot = Snapshot(*known, reason, now=now)
-            decision = decide(snapshot)
+            decision = decide_together(snapshot)
             if self._on_decision is not None:
                 self._on_decision(snapshot, decision)
             decision = self._checked(snapshot, decision)
@@ -275,7 +280,10 @@ class SchedulingCycle:
             for key in concerned:
                 works = self._bindings.works_by_cluster(key)
                 then = expecting(bindings[key], self._fleet, works, brake, quota_refusal=self._refusals.get(key, ""))
-                told[key] = replace(plans[key], outage=foresee(then, plans[key]))
+                told[key] = replace(
+                    plans[key],
+                    outage=foresee(then, plans[key], decide_together),
+                )
         finally:
             for cluster, _ in changed:
                 self._fleet.put(cluster)
@@ -320,9 +328,3 @@ def _evicted_at(binding: Binding) -> Iterator[datetime]:
     """Instants at which copies began to leave because of taints."""
     tasks = (task for task in binding.spec.graceful_eviction_tasks if reason_of(task) is TaskReason.TAINT_UNTOLERATED)
     return (task.creation_timestamp for task in tasks if task.creation_timestamp is not None)
-
-
-def _is_placeable(binding: Binding) -> bool:
-    """Tells whether there is something to decide: a binding that reaches too far is left as it is."""
-    is_placed = binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
-    return is_placed and not binding_problems(binding, _REACH)

@@ -8,6 +8,7 @@ class HeldReason(StrEnum):
     BRAKE_ENGAGED = "BrakeEngaged"
     DECISION_REFUSED = "DecisionRefused"
     DELETION_SUPPRESSED = "DeletionSuppressed"
+    GROUP_HELD = "GroupHeld"
     NO_PLACE_TO_GO = "NoPlaceToGo"
     NOT_CONFIRMED = "NotConfirmed"
     NOTHING_TO_GAIN = "NothingToGain"
@@ -40,6 +41,7 @@ HOLDS: Mapping[str, Hold] = {
     HeldReason.BRAKE_ENGAGED: Hold.HELD,
     HeldReason.DECISION_REFUSED: Hold.HELD,
     HeldReason.DELETION_SUPPRESSED: Hold.KEPT,
+    HeldReason.GROUP_HELD: Hold.HELD,
     HeldReason.NO_PLACE_TO_GO: Hold.HELD,
     HeldReason.NOT_CONFIRMED: Hold.HELD,
     HeldReason.NOTHING_TO_GAIN: Hold.KEPT,

@@ -14,6 +14,7 @@ from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.unstructured import text_at
 from leeward.api.gates import GATE_ANNOTATIONS
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION
 from leeward.api.names import (
     BINDING_CONTROLLER_FINALIZER,
     CLUSTER_POLICY_ID_LABEL,
@@ -38,6 +39,8 @@ from leeward.core.interpreter import ReplicaInterpretation, replica_interpretati
 from leeward.core.propagation.claiming import OPTION_ANNOTATIONS
 
 API_VERSION = "work.karmada.io/v1alpha2"
+OF_TEMPLATES = (*GATE_ANNOTATIONS, MOVES_WITH_ANNOTATION)
+"""Options that a template may have for itself: they count before those of its policy."""
 
 
 def build_binding(
@@ -88,7 +91,7 @@ def _metadata(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> Manif
     namespace: str = metadata.get("namespace", "")
     labels, annotations = claim(policy)
     options = {key: value for key, value in policy.metadata.annotations.items() if key in OPTION_ANNOTATIONS}
-    options |= {key: value for key, value in annotations_of(template).items() if key in GATE_ANNOTATIONS}
+    options |= {key: value for key, value in annotations_of(template).items() if key in OF_TEMPLATES}
     options |= {ORDINALS_ANNOTATION: BY_CLUSTER} if numbers_by_cluster(template) else {}
     finalizer = BINDING_CONTROLLER_FINALIZER if namespace else CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER
     return {

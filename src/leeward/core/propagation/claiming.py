@@ -8,6 +8,7 @@ from typing import cast
 
 from kubeapi.diff import merge_patch
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION
 from leeward.api.names import (
     ALL_ADDRESSES_ANNOTATION,
     CLAIMS_ANNOTATION,
@@ -46,6 +47,7 @@ OPTION_ANNOTATIONS = (
     ROLLOUT_ANNOTATION,
     WAIT_FOR_ANNOTATION,
     KEEP_UNTIL_ANNOTATION,
+    MOVES_WITH_ANNOTATION,
 )
 """Options that a binding has from its policy."""
 TEMPLATE_ANNOTATIONS = (CLAIMS_ANNOTATION, NAMED_CLAIMS_ANNOTATION, LAZY_DIGEST_ANNOTATION)

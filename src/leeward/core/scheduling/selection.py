@@ -38,12 +38,7 @@ def divides(strategy: ReplicaSchedulingStrategy | None) -> bool:
 
 
 def ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
-    if strategy is None or strategy.replica_scheduling_type != "Divided":
-        return False
-    if strategy.replica_division_preference != "Weighted":
-        return False
-    preference = strategy.weight_preference
-    return preference is None or bool(preference.static_weight_list and not preference.dynamic_weight)
+    return strategy is not None and strategy.has_static_weights
 
 
 def is_spread(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> bool:

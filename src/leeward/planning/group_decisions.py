@@ -1,0 +1,255 @@
+"""Decisions for groups that move together: one place, one decision and one hold for all members.
+
+Each member is decided alone first. Most often it stays, and that is all. Where it would go, all members that are where
+it is have to find a place in the same cluster, or nobody goes:
+
+    others are elsewhere already     it goes where they are; only there
+    they are with it                 a cluster is looked for that takes all of them
+    a copy of another one has left   it follows there, with an eviction of its own that lasts until it serves there
+
+A member that is not due itself follows by the decision for a cluster that has to be left: all guards hold, and the law.
+Nobody is deleted to follow, nor under the brake. A member without a place waits for the others' cluster.
+
+Every member comes to the same answer, whoever is decided first. The room of those that follow is reserved.
+
+Holds: S1, S2, S11. Karmada's workload affinity is a filter: there each member moves by itself.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import msgspec
+
+from kubeapi.core import Taint
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition
+from leeward.api.moves_with import GROUP_LEFT, MOVES_WITH_ANNOTATION
+from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
+from leeward.api.work import GracefulEvictionTask
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.condition_taints import NO_EXECUTE
+from leeward.core.copies.job_copies import over_in
+from leeward.core.eviction.due_evictions import Eviction, decide_stay
+from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.eviction.tasks import Producer
+from leeward.core.moving_together import target_of
+from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.placement.snapshot import UNLIMITED
+from leeward.core.scheduling import Trace, Unplaceable
+from leeward.planning.batch import owner_of
+from leeward.planning.fleet import Fleet
+
+MOST_PLACES = 8
+"""Clusters that are tried for a group before it is held."""
+RETRY = timedelta(minutes=1)
+
+
+def decide_together(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
+    """Decision for a binding, with the others of its group. The fleet of the snapshot knows who these are."""
+    fleet, alone = snapshot.clusters, decide(snapshot, trace)
+    names = fleet.together.beside(snapshot.binding) if isinstance(fleet, Fleet) else []
+    if not names or not isinstance(fleet, Fleet) or _is_over(snapshot) or _is_exact(snapshot):
+        return alone
+    namespace = snapshot.binding.namespace
+    looked = {name: each for name in names if (each := fleet.together.look(namespace, name))}
+    members = {
+        name: replace(snapshot, binding=b, works=w, budget=UNLIMITED, quota_refusal="")
+        for name, (b, w) in looked.items()
+    }
+    kept = {name: each for name, each in members.items() if not _is_over(each) and _place_of(each) is not None}
+    own = snapshot.binding.name
+    found = _Group(fleet, own, dict(sorted({**kept, own: snapshot}.items())), {own: alone}).decide()
+    if not alone.withdrawn or found.withdrawn:
+        return found
+    return decide_together(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """`members` are snapshots by binding, sorted; `alone` are decisions without the group, once they are asked."""
+
+    fleet: Fleet
+    own: str
+    members: Mapping[str, Snapshot]
+    alone: dict[str, Decision]
+    refusals: list[str] = field(default_factory=list[str])
+
+    def decide(self) -> Decision:
+        alone, place = self.alone[self.own], _place_of(self.members[self.own])
+        goes = target_of(alone.clusters)
+        if place is None or not goes:
+            return alone
+        follows = goes == place and self._is_left_behind(place)
+        if goes == place and not follows:
+            return alone
+        settled = self._settled(place, goes)
+        moving = [self.own] if settled else [name for name, each in self.members.items() if _place_of(each) == place]
+        for name in moving:
+            self.fleet.release(owner_of(self.members[name].binding), self.members[name].binding.spec.clusters)
+        self.alone.clear()
+        is_leaving = follows or any(place in _left_by(self._alone(name).eviction_tasks) for name in moving)
+        for goal in settled or self._places(moving):
+            if (found := self._all_to(goal, moving, is_leaving=is_leaving)) is not None:
+                return found
+        return alone if follows and alone.held is not None else self._held(alone)
+
+    def _alone(self, name: str) -> Decision:
+        if name not in self.alone:
+            self.alone[name] = decide(self.members[name])
+        return self.alone[name]
+
+    def _moves(self, name: str) -> bool:
+        return target_of(self._alone(name).clusters) not in ("", None, _place_of(self.members[name]))
+
+    def _is_left_behind(self, place: str) -> bool:
+        """Tells whether another member is on its way from this place to one where it may stay."""
+        others = (each for name, each in self.members.items() if name != self.own)
+        return any(
+            place in _left_by(each.binding.spec.graceful_eviction_tasks) and self._is_settled(each, place)
+            for each in others
+        )
+
+    def _is_settled(self, member: Snapshot, place: str) -> bool:
+        """Tells whether a member is elsewhere, where it may stay."""
+        cluster = self.fleet.get(_place_of(member) or "")
+        if cluster is None or cluster.name == place or cluster.is_being_deleted:
+            return False
+        return not looks_dead(cluster) and not cluster.has_no_execute
+
+    def _settled(self, place: str, goes: str) -> list[str]:
+        """Clusters where others are settled: the one first that it would choose, then those with most members."""
+        found = [_place_of(each) or "" for each in self.members.values() if self._is_settled(each, place)]
+        return sorted({*found}, key=lambda name: (name != goes, -found.count(name), name))
+
+    def _places(self, moving: Collection[str]) -> Iterator[str]:
+        """Clusters in the order in which the first member that moves by itself would choose them."""
+        first = next((name for name in moving if self._moves(name)), None)
+        goal, tried = target_of(self._alone(first).clusters) if first else None, set[str]()
+        while first and goal and goal not in tried and len(tried) < MOST_PLACES:
+            yield goal
+            tried.add(goal)
+            goal = target_of(self._asked(self.members[first], tried).clusters)
+            goal = None if goal == _place_of(self.members[first]) else goal
+
+    def _all_to(self, goal: str, moving: Collection[str], *, is_leaving: bool) -> Decision | None:
+        """Decision for this member where all that are `moving` reach the cluster; None where one does not."""
+        decided: dict[str, Decision] = {}
+        for name in moving:
+            binding = self.members[name].binding
+            found = self._to(goal, name, is_leaving=is_leaving)
+            if isinstance(found, str):
+                who = f"{binding.spec.resource.kind} {binding.spec.resource.name}"
+                self.refusals.append(f"not moved to {goal}, since {who} would not come: {found}")
+                break
+            decided[name] = found
+            self.fleet.reserve(owner_of(binding), binding.spec, found.clusters)
+        is_whole = len(decided) == len(moving)
+        for name in decided if not is_whole else (self.own,):
+            self.fleet.release(owner_of(self.members[name].binding))
+        return decided[self.own] if is_whole else None
+
+    def _to(self, goal: str, name: str, *, is_leaving: bool) -> Decision | str:
+        """Decision by which a member goes to the cluster, or the reason why it does not."""
+        member = self.members[name]
+        suspension = member.binding.spec.suspension
+        if suspension is not None and suspension.dispatching:
+            return "its dispatching is suspended"
+        barred = self.fleet.keys() - {goal}
+        found = self._asked(member, barred)
+        if target_of(found.clusters) != goal and is_leaving and (place := _place_of(member)):
+            if member.brake:
+                return "the brake is engaged"
+            cluster = self.fleet.get(place)
+            if cluster is None or (cluster.has_no_execute and _stays_for_ever(member, cluster)):
+                return f"it tolerates the taints of {place}, or that is not listed"
+            found = self._following(member, cluster, barred)
+            opened = [task for task in found.eviction_tasks if task.from_cluster == place]
+            if target_of(found.clusters) == goal and not (
+                opened and all(each.purge_rules.keeps_copy for each in opened)
+            ):
+                return "it would be deleted before it serves there (purgeMode, volumes, or no GracefulEviction)"
+        return found if target_of(found.clusters) == goal else _why_not(found)
+
+    def _asked(self, member: Snapshot, barred: Collection[str]) -> Decision:
+        """Decision for a member that may go to none of these clusters."""
+        self.fleet.barred = frozenset(barred)
+        try:
+            return decide(member)
+        finally:
+            self.fleet.barred = frozenset()
+
+    def _following(self, member: Snapshot, cluster: Cluster, barred: Collection[str]) -> Decision:
+        """Decision for a member as if it had to leave its cluster; where that is well, the task is never taken back."""
+        place, taint = cluster.name, Taint(key=MOVES_WITH_ANNOTATION, effect=NO_EXECUTE, time_added=member.now)
+        spec = msgspec.structs.replace(cluster.spec, taints=(*cluster.spec.taints, taint))
+        self.fleet.put(msgspec.structs.replace(cluster, spec=spec))
+        try:
+            found = self._asked(replace(member, budget=UNLIMITED), barred)
+        finally:
+            self.fleet.put(cluster)
+        is_lost = looks_dead(cluster) or cluster.has_no_execute
+        known = {task.from_cluster for task in member.binding.spec.graceful_eviction_tasks}
+        tasks = tuple(
+            msgspec.structs.replace(task, reason=GROUP_LEFT, producer=Producer.LEEWARD.value)
+            if task.from_cluster == place and place not in known and not is_lost
+            else task
+            for task in found.eviction_tasks
+        )
+        evicted = tuple(
+            Eviction(place, why=f"which its group {self._name} leaves") if each.cluster == place else each
+            for each in found.evicted
+        )
+        remembered = {name: text for name, text in found.annotations.items() if name != HOME_ANNOTATION}
+        return replace(found, eviction_tasks=tasks, evicted=evicted, annotations=remembered)
+
+    @property
+    def _name(self) -> str:
+        return self.fleet.together.group_of(self.members[self.own].binding)
+
+    def _held(self, alone: Decision) -> Decision:
+        """Decision that it stays as it is, but for evictions that are finished."""
+        snapshot = self.members[self.own]
+        why = self.refusals[0] if self.refusals else "no cluster takes all members"
+        message, spec = f"its group {self._name} is kept together: {why}", snapshot.binding.spec
+        held = Condition(
+            type=EVICTION_HELD_CONDITION, status="True", reason=HeldReason.GROUP_HELD.value, message=message
+        )
+        return Decision(
+            spec.clusters,
+            tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in alone.finished),
+            None if spec.clusters else Unplaceable("Error", message, {}),
+            held=held if spec.clusters else None,
+            finished=alone.finished,
+            foreign=alone.foreign,
+            foreign_held=alone.foreign_held,
+            wake_at=snapshot.now + RETRY,
+        )
+
+
+def _place_of(member: Snapshot) -> str | None:
+    return target_of(member.binding.spec.clusters)
+
+
+def _left_by(tasks: tuple[GracefulEvictionTask, ...]) -> set[str]:
+    return {task.from_cluster for task in tasks}
+
+
+def _is_over(member: Snapshot) -> bool:
+    """Tells whether all that a Job has to do is done: it follows nobody, and holds nobody."""
+    return bool(over_in(member.works, member.binding.spec.resource.uid))
+
+
+def _stays_for_ever(member: Snapshot, cluster: Cluster) -> bool:
+    return decide_stay(cluster.taints, member.binding.spec.tolerations, member.now).due is None
+
+
+def _is_exact(member: Snapshot) -> bool:
+    """Tells whether its group is Karmada's alone, where all is to be as in Karmada."""
+    return member.settings.exact_health and MOVES_WITH_ANNOTATION not in member.binding.metadata.annotations
+
+
+def _why_not(found: Decision) -> str:
+    if found.held is not None:
+        return f"{found.held.message} ({found.held.reason})"
+    return found.result.told if isinstance(found.result, Unplaceable) else "it stays where it is"
