@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, cast
 
+from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.untrusted import mapping_in
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION
 from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.ordinals import BY_CLUSTER, ORDINALS_ANNOTATION
+from leeward.api.policy import Placement
 from leeward.api.purge_mode import OLD_WORDS, find_purge_mode, rules_of
 from leeward.core.interpreter.kinds import KINDS
+from leeward.core.moving_together import NOT_IN_ONE, keeps_in_one_cluster
 
 MAX_WARNING_CHARACTERS: Final = 256
 """Kubernetes cuts a longer one off."""
@@ -79,6 +83,7 @@ class Concern(Enum):
     PARTED = auto()
     OVERRIDDEN_REPLICAS = auto()
     ORDINALS = auto()
+    MOVES_APART = auto()
 
 
 def warnings_for(manifest: ReadOnlyManifest, gates: Collection[str] = ()) -> list[str]:
@@ -225,6 +230,19 @@ def _overridden_replicas(manifest: ReadOnlyManifest, key: tuple[str, str]) -> It
             )
 
 
+def _moves_apart(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    """Warns of a group whose members may be in several clusters each: then nothing keeps them together."""
+    annotations = mapping_in(mapping_in(manifest, "metadata"), "annotations")
+    if key not in _PROPAGATION or MOVES_WITH_ANNOTATION not in annotations:
+        return
+    try:
+        placement = from_wire(_value_at(manifest, "spec.placement") or {}, Placement)
+    except DecodeError:
+        return
+    if not keeps_in_one_cluster(placement):
+        yield f"metadata.annotations[{MOVES_WITH_ANNOTATION}] {NOT_IN_ONE}"
+
+
 def _mappings(manifest: ReadOnlyManifest, path: str) -> list[ReadOnlyManifest]:
     found = _value_at(manifest, path)
     items = cast(list[Any], found) if isinstance(found, list) else []
@@ -270,4 +288,5 @@ _WARNINGS: Mapping[Concern, Callable[[ReadOnlyManifest, tuple[str, str]], Iterat
     Concern.PARTED: _parted,
     Concern.OVERRIDDEN_REPLICAS: _overridden_replicas,
     Concern.ORDINALS: _ordinals,
+    Concern.MOVES_APART: _moves_apart,
 }

@@ -16,6 +16,7 @@ from leeward.lint.dependency_rules import (
 from leeward.lint.eviction_rules import foreign_scheduler, suspended, switched_off, tolerated_for_ever
 from leeward.lint.findings import Diagnostic, FindingLevel
 from leeward.lint.gate_rules import gates_in_vain
+from leeward.lint.group_rules import groups_in_vain
 from leeward.lint.object_rules import duplicate_clusters, invalid, repeated, warned_of
 from leeward.lint.picture import LintInput, LintPicture
 from leeward.lint.placement_rules import hard_spread, one_cluster_only
@@ -296,6 +297,15 @@ RULES: Sequence[LintRule] = (
         "let the policy of the Service allow all clusters; or set `leeward.dev/service-optional` on the workload's",
         services_left_behind,
         _CONTENTS,
+    ),
+    LintRule(
+        "LW026",
+        "group-in-vain",
+        WARNING,
+        "A group that keeps nobody together, or gates of one member alone",
+        "Its members part.",
+        "correct its placement, size or gates",
+        groups_in_vain,
     ),
 )
 """Rules in the order of their ids."""

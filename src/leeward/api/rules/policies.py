@@ -8,6 +8,7 @@ from collections import Counter
 from kubeapi.field import Node, Problems
 from leeward.api.failback import OptionFault, parse_failback, parse_time_to_start
 from leeward.api.gates import GATE_ANNOTATIONS, parse_gates, refuse_webhooks
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION, name_fault
 from leeward.api.names import (
     ALL_ADDRESSES_ANNOTATION,
     EVICT_SHARED_ANNOTATION,
@@ -76,6 +77,9 @@ def _option_problems(metadata: Node) -> Problems:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault
         )
+    if fault := name_fault(annotations.mapping):
+        name = annotations.mapping[MOVES_WITH_ANNOTATION]
+        yield Node(f"{annotations.path}[{MOVES_WITH_ANNOTATION}]", name).invalid(fault)
     for name in _SWITCHES:
         value = annotations.mapping.get(name)
         if value not in (None, "true", "false"):
