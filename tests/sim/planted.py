@@ -26,6 +26,7 @@ from leeward.core.copies.evidence import is_fresh
 from leeward.core.execution.works import build_works
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import Violation
+from leeward.core.scheduling import Trace
 from leeward.manager import member_side
 from leeward.planning import group_decisions
 from simulator.histories import decision_replay
@@ -41,8 +42,12 @@ def nothing_wrong(_: Snapshot, __: Decision) -> tuple[Violation, ...]:
 @contextmanager
 def _decided_by(decide: Callable[[Snapshot], Decision]) -> Generator[None]:
     """Another decision, also of whoever takes it again on what was recorded; and nobody checks it."""
+
+    def without_trace(snapshot: Snapshot, _: Trace | None = None) -> Decision:
+        return decide(snapshot)
+
     with (
-        mock.patch.object(group_decisions, "decide", lambda snapshot, _: decide(snapshot)),
+        mock.patch.object(group_decisions, "decide", without_trace),
         mock.patch.object(scheduling_cycle, "check", nothing_wrong),
         mock.patch.object(decision_replay, "decide", decide),
     ):
