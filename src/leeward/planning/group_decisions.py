@@ -49,7 +49,8 @@ def decide_together(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     """Decision for a binding, with the others of its group. The fleet of the snapshot knows who these are."""
     fleet, alone = snapshot.clusters, decide(snapshot, trace)
     names = fleet.together.beside(snapshot.binding) if isinstance(fleet, Fleet) else []
-    if not names or not isinstance(fleet, Fleet) or _is_over(snapshot) or _is_exact(snapshot):
+    is_karmadas = snapshot.settings.exact_health and MOVES_WITH_ANNOTATION not in snapshot.binding.metadata.annotations
+    if not names or not isinstance(fleet, Fleet) or _is_over(snapshot) or is_karmadas:
         return alone
     namespace = snapshot.binding.namespace
     looked = {name: each for name in names if (each := fleet.together.look(namespace, name))}
@@ -59,7 +60,8 @@ def decide_together(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     }
     kept = {name: each for name, each in members.items() if not _is_over(each) and _place_of(each) is not None}
     own = snapshot.binding.name
-    found = _Group(fleet, own, dict(sorted({**kept, own: snapshot}.items())), {own: alone}).decide()
+    group = fleet.together.group_of(snapshot.binding)
+    found = _Group(fleet, group, own, dict(sorted({**kept, own: snapshot}.items())), {own: alone}).decide()
     if not alone.withdrawn or found.withdrawn:
         return found
     return decide_together(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)))
@@ -70,6 +72,7 @@ class _Group:
     """`members` are snapshots by binding, sorted; `alone` are decisions without the group, once they are asked."""
 
     fleet: Fleet
+    name: str
     own: str
     members: Mapping[str, Snapshot]
     alone: dict[str, Decision]
@@ -161,7 +164,9 @@ class _Group:
             if member.brake:
                 return "the brake is engaged"
             cluster = self.fleet.get(place)
-            if cluster is None or (cluster.has_no_execute and _stays_for_ever(member, cluster)):
+            tolerations = member.binding.spec.tolerations
+            stays = cluster is None or decide_stay(cluster.taints, tolerations, member.now).due is None
+            if cluster is None or (cluster.has_no_execute and stays):
                 return f"it tolerates the taints of {place}, or that is not listed"
             found = self._following(member, cluster, barred)
             opened = [task for task in found.eviction_tasks if task.from_cluster == place]
@@ -197,24 +202,18 @@ class _Group:
             for task in found.eviction_tasks
         )
         evicted = tuple(
-            Eviction(place, why=f"which its group {self._name} leaves") if each.cluster == place else each
+            Eviction(place, why=f"which its group {self.name} leaves") if each.cluster == place else each
             for each in found.evicted
         )
         remembered = {name: text for name, text in found.annotations.items() if name != HOME_ANNOTATION}
         return replace(found, eviction_tasks=tasks, evicted=evicted, annotations=remembered)
 
-    @property
-    def _name(self) -> str:
-        return self.fleet.together.group_of(self.members[self.own].binding)
-
     def _held(self, alone: Decision) -> Decision:
         """Decision that it stays as it is, but for evictions that are finished."""
         snapshot = self.members[self.own]
         why = self.refusals[0] if self.refusals else "no cluster takes all members"
-        message, spec = f"its group {self._name} is kept together: {why}", snapshot.binding.spec
-        held = Condition(
-            type=EVICTION_HELD_CONDITION, status="True", reason=HeldReason.GROUP_HELD.value, message=message
-        )
+        message, spec = f"its group {self.name} is kept together: {why}", snapshot.binding.spec
+        held = Condition(EVICTION_HELD_CONDITION, "True", HeldReason.GROUP_HELD.value, message)
         return Decision(
             spec.clusters,
             tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in alone.finished),
@@ -238,15 +237,6 @@ def _left_by(tasks: tuple[GracefulEvictionTask, ...]) -> set[str]:
 def _is_over(member: Snapshot) -> bool:
     """Tells whether all that a Job has to do is done: it follows nobody, and holds nobody."""
     return bool(over_in(member.works, member.binding.spec.resource.uid))
-
-
-def _stays_for_ever(member: Snapshot, cluster: Cluster) -> bool:
-    return decide_stay(cluster.taints, member.binding.spec.tolerations, member.now).due is None
-
-
-def _is_exact(member: Snapshot) -> bool:
-    """Tells whether its group is Karmada's alone, where all is to be as in Karmada."""
-    return member.settings.exact_health and MOVES_WITH_ANNOTATION not in member.binding.metadata.annotations
 
 
 def _why_not(found: Decision) -> str:

@@ -15,17 +15,15 @@ from leeward.core.scheduling.model import Filter, Request
 Look = Callable[[str, str], tuple[Binding, Mapping[str, Work]] | None]
 
 
-def see_nobody(namespace: str, name: str) -> None:
-    return None
-
-
 class MovingGroups:
     """Index of groups and their members; keep it up to date with `put` and `remove`. `affinity`: Karmada's count.
 
     `look` finds a binding by namespace and name, with its Works by cluster; None where nothing may be decided of it.
     """
 
-    def __init__(self, bindings: Iterable[Binding] = (), look: Look = see_nobody, *, affinity: bool = False) -> None:
+    def __init__(
+        self, bindings: Iterable[Binding] = (), look: Look = lambda _, __: None, *, affinity: bool = False
+    ) -> None:
         self._affinity = affinity
         self.look = look
         self._group_of: dict[tuple[str, str], str] = {}

@@ -1,13 +1,13 @@
 """A member's Nodes as what they offer: a hundred bytes for each, and sums that a change adds to and takes from."""
 
 from kubeapi import codec
+from kubeapi.numbered_pool import UNKNOWN, NumberedPool, digest_of
 from leeward.api.cluster import NodeSummary
 from leeward.api.counted import CountedNode
 from leeward.core.amounts import Doubts
 from leeward.core.cluster_health.summary import is_ready_node, node_offers
 from leeward.planning.absurd_numbers import AbsurdNumbers
 from leeward.planning.changed_names import ChangedNames
-from leeward.planning.numbered_pool import UNKNOWN, NumberedPool, digest_of
 from leeward.planning.resource_sums import ResourceShare, ResourceSums
 
 ROW_BYTES = 200

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from kubeapi import codec
+from kubeapi.compact_map import CompactMap
+from kubeapi.numbered_pool import UNKNOWN, NumberedPool, digest_of
 from leeward.api.counted import CountedPod
 from leeward.core.amounts import Amount, Amounts, Doubts
 from leeward.core.cluster_health.modeling import PODS
 from leeward.core.cluster_health.summary import pod_requests, state_of
 from leeward.planning.absurd_numbers import AbsurdNumbers
 from leeward.planning.changed_names import ChangedNames
-from leeward.planning.compact_map import CompactMap
-from leeward.planning.numbered_pool import UNKNOWN, NumberedPool, digest_of
 from leeward.planning.resource_sums import NANO_DIGITS, ResourceShare, ResourceSums
 
 ONE_POD = 10**NANO_DIGITS

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from leeward.planning import compact_map
+from kubeapi import compact_map
+from kubeapi.compact_map import CompactMap
+from kubeapi.numbered_pool import UNKNOWN, NumberedPool
 from leeward.planning.changed_names import MOST_NAMES_KEPT, ChangedNames
-from leeward.planning.compact_map import CompactMap
-from leeward.planning.numbered_pool import UNKNOWN, NumberedPool
 
 
 @pytest.mark.parametrize("spread", [1, 7, 2**64 - 1], ids=["all in one slot", "few slots", "as in production"])

@@ -54,5 +54,5 @@ HOLDS: Mapping[str, Hold] = {
     HeldReason.WAITING_FOR_PURGE: Hold.HELD,
     HeldReason.WAITING_FOR_TURN: Hold.WAITING,
 }
-"""Holds by the reason of the condition: kept is Leeward being careful, or somebody's will. A reason that is not here was
-written by another version, and is held."""
+"""Holds by the reason of the condition: kept is Leeward being careful, or somebody's will. A reason that is not here is
+of another version, and is held."""
