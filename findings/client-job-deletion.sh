@@ -8,17 +8,15 @@
 # What is: only kubectl names a policy. The six libraries name none and tell nobody of the warning, so the Pods stay.
 source "$(dirname "$0")/support/clients.sh"
 cat > jobs.py <<'JOBS'
-import http.server
 import json
-import ssl
-import sys
+
+from serving import CORE, JsonHandler, serve
 
 KIND = {"name": "jobs", "singularName": "job", "namespaced": True, "kind": "Job", "verbs": ["get", "list", "delete"]}
 BATCH = {"groupVersion": "batch/v1", "version": "v1"}
 GROUP = {"name": "batch", "versions": [BATCH], "preferredVersion": BATCH}
 ANSWERS = {
-    "/version": {"major": "1", "minor": "36", "gitVersion": "v1.36.2"},
-    "/api": {"kind": "APIVersions", "versions": ["v1"]},
+    **CORE,
     "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": [GROUP]},
     "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": []},
     "/apis/batch/v1": {"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [KIND]},
@@ -30,38 +28,20 @@ WARNING = (
 )
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Handler(JsonHandler):
     def answer(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}") or {}
-        path = self.path.partition("?")[0].rstrip("/")
-        body = json.dumps(ANSWERS.get(path, DELETED)).encode()
-        self.send_response(200)
-        if self.command == "DELETE":
-            policy = asked.get("propagationPolicy", "none")
-            with open(sys.argv[2], "a") as seen:
-                seen.write(f"{'in the query' if 'propagationPolicy' in self.path else policy}\n")
-            if policy == "none":
-                self.send_header("Warning", f'299 - "{WARNING}"')
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        asked = json.loads(self.asked() or "{}") or {}
+        said = ANSWERS.get(self.path.partition("?")[0].rstrip("/"), DELETED)
+        if self.command != "DELETE":
+            return self.say(said)
+        policy = asked.get("propagationPolicy", "none")
+        self.see("in the query" if "propagationPolicy" in self.path else policy)
+        self.say(said, **({"Warning": f'299 - "{WARNING}"'} if policy == "none" else {}))
 
     do_GET = do_DELETE = answer
 
-    def log_message(self, *_: object) -> None:
-        pass
 
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-tls.load_cert_chain("ca.pem", "key.pem")
-server.socket = tls.wrap_socket(server.socket, server_side=True)
-with open(sys.argv[1], "w") as port:
-    port.write(str(server.server_port))
-server.serve_forever()
+serve(Handler)
 JOBS
 cat > delete.py <<'DELETE'
 import asyncio

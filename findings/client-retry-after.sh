@@ -7,57 +7,28 @@
 #   and to delete, and not again to create and to patch. The other five raise at the first answer.
 source "$(dirname "$0")/support/clients.sh"
 cat > busy.py <<'BUSY'
-import http.server
-import json
-import ssl
-import sys
+from serving import JsonHandler, core_with, serve
 
-VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"]
-KIND = {"name": "configmaps", "singularName": "configmap", "namespaced": True, "kind": "ConfigMap", "verbs": VERBS}
-ANSWERS = {
-    "/version": {"major": "1", "minor": "36", "gitVersion": "v1.36.2"},
-    "/api": {"kind": "APIVersions", "versions": ["v1"]},
-    "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
-    "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": [KIND]},
-}
+ANSWERS = core_with("configmaps", "ConfigMap", True, "get", "list", "watch", "create", "update", "patch", "delete")
 BUSY = {
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "TooManyRequests", "code": 429,
     "message": "too many requests, please try again later", "details": {"retryAfterSeconds": 1},
 }
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Handler(JsonHandler):
     def answer(self) -> None:
-        asked = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        asked = self.asked()
         path = self.path.partition("?")[0].rstrip("/")
-        said = ANSWERS.get(path, BUSY)
-        if said is BUSY:
-            with open(sys.argv[2], "a") as seen:
-                seen.write(f"{self.command} {self.path} {asked}".replace("\n", " ") + "\n")
-        body = json.dumps(said).encode()
-        self.send_response(429 if said is BUSY else 200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        if said is BUSY:
-            self.send_header("Retry-After", "1")
-        self.end_headers()
-        self.wfile.write(body)
+        if path in ANSWERS:
+            return self.say(ANSWERS[path])
+        self.see(f"{self.command} {self.path} {asked}".replace("\n", " "))
+        self.say(BUSY, 429, Retry_After="1")
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
-    def log_message(self, *_: object) -> None:
-        pass
 
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-tls.load_cert_chain("ca.pem", "key.pem")
-server.socket = tls.wrap_socket(server.socket, server_side=True)
-with open(sys.argv[1], "w") as port:
-    port.write(str(server.server_port))
-server.serve_forever()
+serve(Handler)
 BUSY
 program=$PWD/busy.py
 install kubectl kubernetes kubernetes_asyncio lightkube kr8s pykube client-node

@@ -9,21 +9,14 @@
 #   client-node and pykube give the error as an event and end. Only lightkube raises.
 source "$(dirname "$0")/support/clients.sh"
 cat > ending.py <<'ENDING'
-import http.server
 import json
-import ssl
 import sys
 import time
 from pathlib import Path
 
-VERBS = ["get", "list", "watch"]
-KIND = {"name": "configmaps", "singularName": "configmap", "namespaced": True, "kind": "ConfigMap", "verbs": VERBS}
-ANSWERS = {
-    "/version": {"major": "1", "minor": "36", "gitVersion": "v1.36.2"},
-    "/api": {"kind": "APIVersions", "versions": ["v1"]},
-    "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
-    "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": [KIND]},
-}
+from serving import JsonHandler, core_with, serve
+
+ANSWERS = core_with("configmaps", "ConfigMap", True, "get", "list", "watch")
 OBJECT = {
     "kind": "ConfigMap", "apiVersion": "v1",
     "metadata": {"name": "a", "namespace": "default", "uid": "a", "resourceVersion": "5"},
@@ -34,15 +27,12 @@ EXPIRED = {
 }
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Handler(JsonHandler):
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
         if not path.endswith("/configmaps"):
-            return self.answer(ANSWERS[path.rstrip("/")])
-        with open(sys.argv[2], "a") as seen:
-            seen.write(query.partition("resourceVersion=")[2].partition("&")[0] + ".\n")
+            return self.say(ANSWERS[path.rstrip("/")])
+        self.see(query.partition("resourceVersion=")[2].partition("&")[0] + ".")
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
@@ -60,32 +50,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
         time.sleep(0.1)
 
-    def answer(self, said: object) -> None:
-        body = json.dumps(said).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """A client that has left is no error."""
-
-
-server = Server(("127.0.0.1", 0), Handler)
-tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-tls.load_cert_chain("ca.pem", "key.pem")
-server.socket = tls.wrap_socket(server.socket, server_side=True)
-with open(sys.argv[1], "w") as port:
-    port.write(str(server.server_port))
-server.serve_forever()
+serve(Handler)
 ENDING
 program=$PWD/ending.py
 install kubernetes kubernetes_asyncio lightkube kr8s pykube client-node

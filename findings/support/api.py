@@ -1,43 +1,17 @@
 """Answers requests for Namespaces with an empty list over TLS, and writes their credentials to a file."""
 
-import http.server
-import json
-import ssl
-import sys
+from serving import JsonHandler, core_with, serve
 
 EMPTY = {"kind": "NamespaceList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []}
-CORE = {"name": "namespaces", "singularName": "namespace", "namespaced": False, "kind": "Namespace", "verbs": ["list"]}
-ANSWERS = {
-    "/version": {"major": "1", "minor": "36", "gitVersion": "v1.36.2"},
-    "/api": {"kind": "APIVersions", "versions": ["v1"]},
-    "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
-    "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": [CORE]},
-}
+ANSWERS = core_with("namespaces", "Namespace", False, "list")
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Handler(JsonHandler):
     def do_GET(self) -> None:
         path = self.path.partition("?")[0].rstrip("/")
         if path.endswith("/namespaces"):
-            with open(sys.argv[2], "a") as seen:
-                seen.write(self.headers.get("Authorization", "no credential") + "\n")
-        body = json.dumps(ANSWERS.get(path, EMPTY)).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Prints nothing."""
+            self.see(self.headers.get("Authorization", "no credential"))
+        self.say(ANSWERS.get(path, EMPTY))
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-tls.load_cert_chain("ca.pem", "key.pem")
-server.socket = tls.wrap_socket(server.socket, server_side=True)
-with open(sys.argv[1], "w") as port:
-    port.write(str(server.server_port))
-server.serve_forever()
+serve(Handler)

@@ -31,7 +31,7 @@ install() {
   done
   openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out ca.pem -days 2 -subj /CN=api \
     -addext "subjectAltName=${names:-IP:127.0.0.1}" 2> /dev/null
-  env/bin/python "${program:-$support/api.py}" port seen &
+  PYTHONPATH=$support env/bin/python "${program:-$support/api.py}" port seen &
   server=$!
   for _ in $(seq 100); do [[ ! -s port ]] || break; sleep 0.1; done
 }
