@@ -17,11 +17,11 @@ from kubeapi.loop.virtual import run_virtual
 from kubeclient import Request, Response, Transport
 from kubecluster.network import Answering
 from kubeserver.handler import StreamResponse
+from leeward.core import hub_generation
 from leeward.core.hub_generation import NEVER, Generation, fences_of
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.timing import Timing
 from leeward.operations.errors import OperationFailed
-from leeward.runtime import hub_fence
 from leeward.runtime.hub_fence import HubFence, namespace_in
 from leeward.runtime.member_identity import LOOK_SECONDS, PATH
 from leeward.sim.world import World
@@ -225,7 +225,7 @@ def is_later(own: Generation, other: Generation) -> bool:
 BUGS: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "a fence that lets everybody in": lambda: mock.patch.object(HubFence, "_look", lets_in),
     "a fence that marks and refuses nobody": lambda: mock.patch.object(
-        hub_fence, "problem_of_generation", return_value=""
+        hub_generation, "problem_of_generation", return_value=""
     ),
     "two take-overs from one copy in the order of their clocks": lambda: mock.patch.object(
         Generation, "__lt__", is_later
