@@ -5,6 +5,7 @@ while; here it is at once.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 from controller_runtime import Informer, Key, key_of
 from kubeapi.meta import Manifest, ReadOnlyManifest
@@ -12,6 +13,7 @@ from kubeapi.resource import Resource
 from kubeclient import Forbidden, Invalid
 from kubecluster.kinds import CLAIMS, CONFIG_MAPS, PODS, SECRETS, STATEFUL_SETS
 from kubecluster.platform import Platform, together
+from kubecluster.rules.pods import MOST_AT_ONCE
 from kubecluster.rules.references import Lookup, Source, sources_of
 
 FAILED_CREATE = "FailedCreate"
@@ -20,8 +22,8 @@ FAILED_CREATE = "FailedCreate"
 async def create_pods(
     platform: Platform, resource: Resource[Manifest], owner: Manifest, pods: Iterable[Manifest]
 ) -> None:
-    """Returns when all have been asked for. Raises: the error of the first that failed."""
-    await together(*(_create(platform, resource, owner, pod) for pod in pods))
+    """Returns when all have been asked for, `MOST_AT_ONCE` at most. Raises: the error of the first that failed."""
+    await together(*(_create(platform, resource, owner, pod) for pod in islice(pods, MOST_AT_ONCE)))
 
 
 async def _create(platform: Platform, resource: Resource[Manifest], owner: Manifest, pod: Manifest) -> None:

@@ -23,6 +23,8 @@ MAX_DEPTH = 200
 MAX_VALUES = 100_000
 """A megabyte of `[0,0,...` is half a million values, each of which is looked at many times; the largest definitions
 have some sixty thousand."""
+FEW_VALUES = 10_000
+"""Values that take no time to speak of, however large they are together."""
 MAX_LARGE_VALUES = 200_000
 """Values of an object of a large resource, which may have `MAX_BODY_BYTES` (`StoreBounds.large`)."""
 MAX_FIELDS = 60_000

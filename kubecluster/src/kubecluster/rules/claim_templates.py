@@ -44,10 +44,11 @@ def surplus_claims(
     """Claims of ordinals that are neither wanted nor present any more, if the policy gives them up."""
     if text_at(stateful_set, *_POLICY, "whenScaled") != "Delete":
         return []
-    kept = {*wanted, *present}
+    kept = {*present, None}
     templates = list_at(stateful_set, "spec", "volumeClaimTemplates")
     prefixes = tuple(claim_name(template, stateful_set, 0)[:-1] for template in templates)
-    return [claim for claim in claims if _ordinal(claim, prefixes) not in {None, *kept}]
+    ordinals = ((claim, _ordinal(claim, prefixes)) for claim in claims)
+    return [claim for claim, ordinal in ordinals if ordinal not in kept and ordinal not in wanted]
 
 
 def _ordinal(claim: ReadOnlyManifest, prefixes: tuple[str, ...]) -> int | None:

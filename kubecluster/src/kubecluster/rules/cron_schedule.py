@@ -143,9 +143,12 @@ def _parse(schedule: str) -> _Fields:
 
 
 def _field(text: str, low: int, high: int, names: Mapping[str, int]) -> _Field:
-    parts = [_part(part, low, high, names) for part in text.split(",") if part]
-    numbers = frozenset(number for part in parts for number in part.numbers)
-    return _Field(numbers, any(part.is_open for part in parts))
+    numbers, is_open = set[int](), False
+    for text_of_part in filter(None, dict.fromkeys(text.split(","))):
+        part = _part(text_of_part, low, high, names)
+        numbers |= part.numbers
+        is_open |= part.is_open
+    return _Field(frozenset(numbers), is_open)
 
 
 def _part(text: str, low: int, high: int, names: Mapping[str, int]) -> _Field:

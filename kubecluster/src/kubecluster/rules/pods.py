@@ -7,6 +7,9 @@ from typing import Any
 from kubeapi.meta import ReadOnlyManifest, parse_time
 from kubeapi.unstructured import int_at, list_at, text_at
 
+MOST_AT_ONCE = 500
+"""Pods of one owner that are created by one look at it; the first that comes has it looked at again. Kubernetes:
+`BurstReplicas` of a ReplicaSet."""
 _PHASES = ("Pending", "Unknown", "Running")
 _NONE: Mapping[str, Any] = {}
 

@@ -8,12 +8,13 @@ rules of `claim_templates`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.unstructured import int_at, list_at, mapping_at, pick, text_at
 from kubecluster.rules.claim_templates import claim_volumes
 from kubecluster.rules.deployment import replicas_of
-from kubecluster.rules.pods import is_available, is_finished, is_leaving, is_ready
+from kubecluster.rules.pods import MOST_AT_ONCE, is_available, is_finished, is_leaving, is_ready
 from kubecluster.rules.templates import REVISION_LABEL, render_pod, revision_of, template_hash, template_of
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -46,8 +47,9 @@ def decide_steps(stateful_set: ReadOnlyManifest, pods: Sequence[Manifest], now: 
         return Steps(delete=finished)
     wanted = wanted_ordinals(stateful_set)
     one_by_one = text_at(stateful_set, "spec", "podManagementPolicy") != "Parallel"
-    missing = tuple(ordinal for ordinal in wanted if ordinal not in present)
-    unsettled = [o for o in wanted if o in present and not _is_settled(stateful_set, present[o], now)]
+    missing = tuple(islice((ordinal for ordinal in wanted if ordinal not in present), MOST_AT_ONCE))
+    kept = [present[ordinal] for ordinal in sorted(present, reverse=True) if ordinal in wanted]
+    unsettled = [ordinal_of(pod) for pod in kept if not _is_settled(stateful_set, pod, now)]
     if missing and not one_by_one:
         return Steps(create=missing)
     if missing and missing[0] < min(unsettled, default=wanted.stop):
@@ -57,7 +59,7 @@ def decide_steps(stateful_set: ReadOnlyManifest, pods: Sequence[Manifest], now: 
     condemned = [present[ordinal] for ordinal in sorted(present, reverse=True) if ordinal not in wanted]
     if condemned:
         return Steps(delete=_not_leaving(condemned[:1] if one_by_one else condemned))
-    return _decide_update(stateful_set, [present[o] for o in reversed(wanted) if o in present], now)
+    return _decide_update(stateful_set, kept, now)
 
 
 def _decide_update(stateful_set: ReadOnlyManifest, pods: Sequence[Manifest], now: datetime) -> Steps:

@@ -1,6 +1,5 @@
 """The rules of NetworkPolicies: which traffic there may be, from where, to where, at which ports."""
 
-import ipaddress
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -8,7 +7,7 @@ from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.endpoint_rules import PROTOCOLS, default_protocols
 from kubeserver.kinds.label_selectors import selector_problems
-from kubeserver.kinds.pod_rules.texts import network, one_of, port, port_number, whole_network
+from kubeserver.kinds.pod_rules.texts import network, one_of, port, port_number, read_network, whole_network
 from kubeserver.values import entries, grown, section, texts
 
 _BlockRule = Callable[[str, str], Iterator[Problem]]
@@ -106,5 +105,7 @@ def _exception_problems(text: str, cidr: str, path: str, judge: _BlockRule) -> I
 
 
 def _strictly_within(text: str, cidr: str) -> bool:
-    inner, outer = ipaddress.ip_network(text, strict=False), ipaddress.ip_network(cidr, strict=False)
-    return inner.network_address in outer and inner.prefixlen > outer.prefixlen
+    inner, outer = read_network(text), read_network(cidr)
+    if inner is None or outer is None:
+        return False
+    return inner.network.network_address in outer.network and inner.network.prefixlen > outer.network.prefixlen

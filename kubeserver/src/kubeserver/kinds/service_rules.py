@@ -9,7 +9,7 @@ from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.label_selectors import label_problems
 from kubeserver.kinds.pod_rules.containers import PROTOCOLS
-from kubeserver.kinds.pod_rules.texts import address, duplicate, is_address, named, network, port_number
+from kubeserver.kinds.pod_rules.texts import address, duplicate, named, network, port_number, read_address
 from kubeserver.kinds.pod_rules.texts import port as port_or_name
 from kubeserver.kinds.service_types import OPENED, type_problems
 from kubeserver.names import dns_label, dns_subdomain
@@ -52,13 +52,12 @@ def _address_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
     for index, text in enumerate(spec.get("externalIPs") or ()):
         where = f"spec.externalIPs[{index}]"
         yield from address(text, where)
-        if is_address(text):
-            yield from (Problem.invalid(where, text, said) for said in _not_outside(text))
+        if (found := read_address(text)) is not None:
+            yield from (Problem.invalid(where, text, said) for said in _not_outside(text, found))
 
 
-def _not_outside(text: str) -> Iterator[str]:
+def _not_outside(text: str, found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Iterator[str]:
     """Addresses that mean something else on every machine."""
-    found = ipaddress.ip_address(text)
     if found.is_unspecified:
         yield f"may not be unspecified ({text})"
     if found.is_loopback:

@@ -3,11 +3,14 @@
 import ipaddress
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from kubeapi.status import Problem
 
 MAX_INT32 = 2**31 - 1
+_FEW = 64
 _PORT_LETTERS = re.compile(r"[-a-z0-9]+")
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 
@@ -74,20 +77,21 @@ def address(text: str, path: str) -> Iterator[Problem]:
 
 
 def is_address(text: str) -> bool:
+    return read_address(text) is not None
+
+
+@lru_cache(_FEW)
+def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """None for a text that is no address. Several rules ask about one text in a row, and of such texts there may be
+    tens of thousands."""
     try:
-        ipaddress.ip_address(text)
+        return ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def network(text: str, path: str) -> Iterator[Problem]:
-    try:
-        ipaddress.ip_network(text, strict=False)
-        valid = "/" in text
-    except ValueError:
-        valid = False
-    if not valid:
+    if "/" not in text or read_network(text) is None:
         yield Problem.invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
 
 
@@ -95,13 +99,30 @@ def whole_network(text: str, path: str) -> Iterator[Problem]:
     """A network as Kubernetes 1.36 wants it in new objects: its address is the first of the range."""
     faults = list(network(text, path))
     yield from faults
-    if not faults and not _is_first(text):
+    found = read_network(text)
+    if not faults and found is not None and not found.is_whole:
         yield Problem.invalid(path, text, "must not have bits set beyond the prefix length")
 
 
-def _is_first(text: str) -> bool:
-    interface = ipaddress.ip_interface(text)
-    return interface.ip == interface.network.network_address
+@dataclass(frozen=True, slots=True)
+class ReadNetwork:
+    """`is_whole`: the address that was written is the first of the network."""
+
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network
+    is_whole: bool
+
+
+@lru_cache(_FEW)
+def read_network(text: str) -> ReadNetwork | None:
+    """None for a text that is neither a network nor an address."""
+    try:
+        return ReadNetwork(ipaddress.ip_network(text), is_whole=True)
+    except ValueError:
+        pass
+    try:
+        return ReadNetwork(ipaddress.ip_network(text, strict=False), is_whole=False)
+    except ValueError:
+        return None
 
 
 def mode(bits: int | None, path: str) -> Iterator[Problem]:

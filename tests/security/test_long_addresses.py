@@ -1,0 +1,60 @@
+"""Lists of addresses: each text is read once, however many rules ask about it.
+
+    has            the right to write one Service or NetworkPolicy
+    does           names tens of thousands of addresses and networks
+    must not get   a server that reads each of them three to five times in one piece of work
+
+Holds: L4.
+"""
+
+import ipaddress
+from collections.abc import Callable
+from unittest import mock
+
+import pytest
+
+from kubeapi.meta import Manifest
+from tests.kubeserver.api_world import ApiWorld, tell
+
+MANY = 2_000
+CORE, NETWORKING = (
+    "/api/v1/namespaces/default/services",
+    "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+)
+
+
+def service(**spec: object) -> Manifest:
+    ports = [{"port": 80}]
+    return {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "a"}, "spec": {"ports": ports, **spec}}
+
+
+def network_policy(excepted: list[str]) -> Manifest:
+    block = {"cidr": "10.0.0.0/8", "except": excepted}
+    spec = {"podSelector": {}, "ingress": [{"from": [{"ipBlock": block}]}]}
+    return {"kind": "NetworkPolicy", "apiVersion": "networking.k8s.io/v1", "metadata": {"name": "a"}, "spec": spec}
+
+
+ADDRESSES = [f"2001:db8::{number:x}" for number in range(MANY)]
+NETWORKS = [f"10.0.{number >> 8}.{number & 255}/32" for number in range(MANY)]
+WRITES: list[tuple[str, Manifest, str]] = [
+    (CORE, service(externalIPs=ADDRESSES), "ip_address"),
+    (CORE, service(type="LoadBalancer", loadBalancerSourceRanges=NETWORKS), "ip_network"),
+    (NETWORKING, network_policy(NETWORKS), "ip_network"),
+]
+
+
+@pytest.mark.parametrize(("path", "manifest", "reader"), WRITES, ids=["addresses", "ranges", "exceptions"])
+def test_l4_an_address_is_read_once(path: str, manifest: Manifest, reader: str) -> None:
+    read = list[str]()
+    read_one: Callable[..., object] = getattr(ipaddress, reader)
+
+    def counted(text: str, **options: bool) -> object:
+        read.append(text)
+        return read_one(text, **options)
+
+    async def story(world: ApiWorld) -> None:
+        with mock.patch.object(ipaddress, reader, counted):
+            assert (await world.create(path, manifest)).code == 201
+        assert MANY <= len(read) <= MANY + 10
+
+    tell(story)
