@@ -93,8 +93,12 @@ def render_amounts(amounts: Amounts) -> dict[str, Quantity]:
     return {name: format_quantity(value, binary) for name, (value, binary) in sorted(amounts.items())}
 
 
-@lru_cache(maxsize=1024)
 def _is_name(name: str) -> bool:
+    return len(name) <= LONGEST_NAME and _is_short_name(name)
+
+
+@lru_cache(maxsize=1024)
+def _is_short_name(name: str) -> bool:
     return not qualified_name_fault(name)
 
 

@@ -8,12 +8,11 @@ Holds: S18.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
 
 from kubeapi import codec
 from kubeapi.meta import Manifest
 from kubeserver.admission import AdmissionReview, Rejected
-from kubeserver.store import Store
+from kubeserver.store import Record, Store
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
@@ -23,7 +22,8 @@ from leeward.core.quota.usage import usage_before, usage_of
 from leeward.manager.gates import FeatureGates
 
 REMEMBERED = 8_192
-"""Number of stored bindings that are not read again for what they use."""
+"""Number of stored bindings that are not read again for what they use. Of each its last version counts: others of a
+large one would fill the memory."""
 _DENIED = 'admission webhook "resourcebinding.karmada.io" denied the request: '
 """Beginning of a refusal by Karmada's webhook, which tools match."""
 _BINDINGS = f"/{RESOURCE_BINDINGS.group}/{RESOURCE_BINDINGS.plural}/"
@@ -43,6 +43,7 @@ class QuotaAdmission:
     def __init__(self, store: Store, *, multiple_pod_templates: bool) -> None:
         self._store = store
         self._multiple_pod_templates = multiple_pod_templates
+        self._known: dict[str, tuple[int, Amounts]] = {}
 
     def admit(self, review: AdmissionReview) -> Manifest:
         if review.kind.prefix != _BINDINGS or review.operation == "DELETE" or review.subresource:
@@ -66,7 +67,18 @@ class QuotaAdmission:
         own = f"{_BINDINGS}{namespace}/{name}"
         for record in self._store.heads(f"{_BINDINGS}{namespace}/"):
             if record.key != own:
-                yield _usage_of_stored(record.value, self._multiple_pod_templates)
+                yield self._usage_of_stored(record)
+
+    def _usage_of_stored(self, record: Record) -> Amounts:
+        known = self._known.get(record.key)
+        if known is not None and known[0] == record.revision:
+            return known[1]
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        spec = _spec_of(record.value)
+        used = usage_of(spec, multiple_pod_templates=self._multiple_pod_templates) if spec is not None else {}
+        self._known[record.key] = record.revision, used
+        return used
 
     def _usages(self, review: AdmissionReview) -> tuple[Amounts, Amounts]:
         """Usage of the binding before the write, and after it."""
@@ -76,12 +88,6 @@ class QuotaAdmission:
             return {}, {}
         before = usage_before(old, new, multiple_pod_templates=gate) if old is not None else {}
         return before, usage_of(new, multiple_pod_templates=gate)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _usage_of_stored(value: bytes, multiple_pod_templates: bool) -> Amounts:
-    spec = _spec_of(value)
-    return usage_of(spec, multiple_pod_templates=multiple_pod_templates) if spec is not None else {}
 
 
 def _spec_of(value: bytes) -> ResourceBindingSpec | None:

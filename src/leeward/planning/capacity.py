@@ -11,20 +11,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from kubeapi.quantity import Quantity, is_binary, parse_quantity
+from kubeapi.quantity import LONGEST_REMEMBERED, Quantity, is_binary, parse_quantity
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.work import Component, ComponentReplicaRequirements
 from leeward.core.scheduling.model import MAX_REPLICAS
-from leeward.planning.nodes import Nodes
+from leeward.planning.nodes import Nodes, is_small
 
 _NANO = 10**9
 _MICRO = 10**6
 
 
-@lru_cache(maxsize=65_536)
 def nanos(quantity: Quantity) -> int:
     """The exact amount in thousand-millionths. Raises: ValueError, ArithmeticError."""
+    is_short = not isinstance(quantity, str) or len(quantity) <= LONGEST_REMEMBERED
+    return _remembered_nanos(quantity) if is_short else _nanos(quantity)
+
+
+def _nanos(quantity: Quantity) -> int:
     return int(parse_quantity(quantity).scaleb(9))
+
+
+_remembered_nanos = lru_cache(maxsize=65_536)(_nanos)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +47,16 @@ class Demand:
     @staticmethod
     def of(request: Mapping[str, Quantity]) -> "Demand":
         """Raises: ValueError, ArithmeticError for a quantity that cannot be read, or is absurd."""
-        return _demand_of(tuple(request.items()))
+        items = tuple(request.items())
+        return _remembered_demand(items) if is_small(items) else _demand_of(items)
 
 
-@lru_cache(maxsize=4_096)
 def _demand_of(request: tuple[tuple[str, Quantity], ...]) -> Demand:
     amounts = tuple((name, nanos(quantity)) for name, quantity in request)
     return Demand(amounts, tuple((name, _size(name, amount)) for name, amount in amounts if amount > 0))
+
+
+_remembered_demand = lru_cache(maxsize=4_096)(_demand_of)
 
 
 @dataclass(slots=True)

@@ -4,12 +4,13 @@ Nodes that are alike are held as one group, so that thousands cost no more than 
 in which they fit. Karmada: pkg/modeling, pkg/estimator/client/general.go; same results.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kubeapi.quantity import milli, whole
+from kubeapi.quantity import LONGEST_REMEMBERED, Quantity, milli, whole
 from leeward.api.cluster import ResourceModel
+from leeward.core.amounts import LONGEST_NAME
 
 PODS_PER_NODE = 110
 MAX_STEPS = 1_000_000
@@ -20,6 +21,8 @@ MAX_ASKS = 256
 Sizes = tuple[tuple[str, int], ...]
 """Amounts that one replica takes, by resource: CPU in milli, the rest in whole units."""
 
+_MOST_REMEMBERED = 32
+"""Resources of a request that is remembered."""
 _NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
@@ -158,9 +161,23 @@ def _split(group: _Group, ask: _CountedRequest, per_node: int, replicas: int) ->
         yield group.times(rest)
 
 
-@lru_cache(maxsize=4_096)
+def is_small(items: Collection[tuple[str, Quantity]]) -> bool:
+    """Tells whether a request is remembered: containers ask for a few resources, with names and amounts of their
+    ordinary length. Of others each may take megabytes."""
+    return len(items) <= _MOST_REMEMBERED and all(
+        len(name) <= LONGEST_NAME and len(str(amount)) <= LONGEST_REMEMBERED for name, amount in items
+    )
+
+
 def _ask(sizes: Sizes) -> _CountedRequest:
+    return _remembered_ask(sizes) if is_small(sizes) else _ask_of(sizes)
+
+
+def _ask_of(sizes: Sizes) -> _CountedRequest:
     return _CountedRequest((*(size for size in sizes if is_counted(size[0])), ("pods", 1)))
+
+
+_remembered_ask = lru_cache(maxsize=4_096)(_ask_of)
 
 
 def is_counted(name: str) -> bool:

@@ -31,6 +31,8 @@ _YEARS_AHEAD = 5
 """Years in which a schedule that is due at all is due, as robfig/cron searches."""
 _BACK = (timedelta(hours=1), timedelta(days=1), timedelta(days=40), timedelta(days=366 * (_YEARS_AHEAD + 1)))
 _MOST_COUNTED = 100
+LONGEST_REMEMBERED = 256
+"""Most characters of a schedule that is not read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +130,12 @@ def _seconds(text: str) -> int:
     return max(1, int(sum(float(number) * _UNITS[unit] for number, unit in parts)))
 
 
-@lru_cache(256)
 def _parse(schedule: str) -> _Fields:
+    """Raises: ValueError."""
+    return _remembered(schedule) if len(schedule) <= LONGEST_REMEMBERED else _read(schedule)
+
+
+def _read(schedule: str) -> _Fields:
     """Raises: ValueError."""
     words = _DESCRIPTORS.get(schedule, schedule).split()
     minutes, hours, days, months, weekdays = words
@@ -140,6 +146,9 @@ def _parse(schedule: str) -> _Fields:
         _field(months, 1, 12, _MONTHS),
         _field(weekdays, 0, 6, _DAYS),
     )
+
+
+_remembered = lru_cache(256)(_read)
 
 
 def _field(text: str, low: int, high: int, names: Mapping[str, int]) -> _Field:

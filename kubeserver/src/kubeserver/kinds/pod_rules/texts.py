@@ -10,7 +10,9 @@ from typing import Any
 from kubeapi.status import Problem
 
 MAX_INT32 = 2**31 - 1
-_FEW = 64
+_FEW, LONGEST_REMEMBERED = 64, 100
+"""Texts that are not read again, and characters of each."""
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PORT_LETTERS = re.compile(r"[-a-z0-9]+")
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 
@@ -80,10 +82,13 @@ def is_address(text: str) -> bool:
     return read_address(text) is not None
 
 
-@lru_cache(_FEW)
-def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def read_address(text: str) -> _Address | None:
     """None for a text that is no address. Several rules ask about one text in a row, and of such texts there may be
     tens of thousands."""
+    return _remembered_address(text) if len(text) <= LONGEST_REMEMBERED else _read_address(text)
+
+
+def _read_address(text: str) -> _Address | None:
     try:
         return ipaddress.ip_address(text)
     except ValueError:
@@ -112,9 +117,12 @@ class ReadNetwork:
     is_whole: bool
 
 
-@lru_cache(_FEW)
 def read_network(text: str) -> ReadNetwork | None:
     """None for a text that is neither a network nor an address."""
+    return _remembered_network(text) if len(text) <= LONGEST_REMEMBERED else _read_network(text)
+
+
+def _read_network(text: str) -> ReadNetwork | None:
     try:
         return ReadNetwork(ipaddress.ip_network(text), is_whole=True)
     except ValueError:
@@ -123,6 +131,9 @@ def read_network(text: str) -> ReadNetwork | None:
         return ReadNetwork(ipaddress.ip_network(text, strict=False), is_whole=False)
     except ValueError:
         return None
+
+
+_remembered_address, _remembered_network = lru_cache(_FEW)(_read_address), lru_cache(_FEW)(_read_network)
 
 
 def mode(bits: int | None, path: str) -> Iterator[Problem]:
