@@ -30,7 +30,7 @@ def service(**spec: object) -> Manifest:
 
 def network_policy(excepted: list[str]) -> Manifest:
     block = {"cidr": "10.0.0.0/8", "except": excepted}
-    spec = {"podSelector": {}, "ingress": [{"from": [{"ipBlock": block}]}]}
+    spec: Manifest = {"podSelector": {}, "ingress": [{"from": [{"ipBlock": block}]}]}
     return {"kind": "NetworkPolicy", "apiVersion": "networking.k8s.io/v1", "metadata": {"name": "a"}, "spec": spec}
 
 
