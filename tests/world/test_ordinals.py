@@ -8,6 +8,7 @@ from leeward.api.ordinals import ORDINALS_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS, WORKLOAD_REBALANCERS
 from leeward.sim.world import World
 from tests.world.stories import CONFIG_MAPS, POLICIES, by_weight, held, play, policy
+from tests.world.test_restored import restore
 from tests.world.test_stateful_sets import DB, SERVICES, STATEFUL_SETS, pods, stateful_set
 
 SLOTS = "leeward-ordinals"
@@ -134,6 +135,46 @@ def test_copies_that_are_there_keep_their_names() -> None:
         await annotate(world, "ByCluster")
         await world.sleep(60)
         assert await pods(world, "member1") == before
+
+    play(story)
+
+
+def test_s12_a_stateful_set_that_a_member_has_keeps_its_names_when_it_is_taken_over() -> None:
+    """Harm of before: promoting it had its Pods exchanged for others with empty claims."""
+
+    async def story(world: World) -> None:
+        found = numbered(2, claims=True)
+        del found["metadata"]["annotations"]
+        await world.member("member1").client.create(STATEFUL_SETS, found, "default")
+        await world.sleep(60)
+        before = await pods(world, "member1")
+        assert set(before) == {"db-0", "db-1"}
+        template = numbered(2, claims=True)
+        template["metadata"]["annotations"]["work.karmada.io/conflict-resolution"] = "overwrite"
+        await apply(world, template, placement={"clusterAffinity": {"clusterNames": ["member1"]}})
+        await world.sleep(120)
+        assert await pods(world, "member1") == before
+        await world.client.patch(STATEFUL_SETS, "db", {"spec": {"replicas": 3}}, "default")
+        await world.sleep(60)
+        assert set(await pods(world, "member1")) == {"db-0", "db-1", "db-2"}
+
+    play(story)
+
+
+def test_s12_a_hub_that_has_forgotten_its_slots_renames_nothing() -> None:
+    """Harm of before: the second cluster got the first one's names, and empty claims."""
+
+    async def story(world: World) -> None:
+        backup = await world.medium.load()
+        await apply(world, numbered(claims=True))
+        await world.sleep(60)
+        before = await pods(world, "member2")
+        assert set(before) == SECOND
+        await restore(world, backup, controllers_stay=False)
+        await world.sleep(30)
+        await apply(world, numbered(2, claims=True), placement={"clusterAffinity": {"clusterNames": ["member2"]}})
+        await world.sleep(200)
+        assert await pods(world, "member2") == before
 
     play(story)
 

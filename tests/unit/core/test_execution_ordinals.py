@@ -14,7 +14,14 @@ from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.ordinals import FIRST_ORDINAL_ANNOTATION, ORDINALS_ANNOTATION, volumes_follow
 from leeward.api.work import ResourceBinding, Work, WorkloadTemplate, WorkSpec
 from leeward.core.admission_warnings import warnings_for
-from leeward.core.execution.first_ordinals import SLOT, next_slots, parse_slots, with_ordinals, without_slot
+from leeward.core.execution.first_ordinals import (
+    SLOT,
+    next_slots,
+    parse_slots,
+    with_kept_ordinals,
+    with_ordinals,
+    without_slot,
+)
 from leeward.core.interpreter.dependencies import stateful_set_dependencies
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.core.propagation.claiming import binding_patch
@@ -195,3 +202,40 @@ def test_a_rendering_offline_shows_the_ordinals_of_the_copy_that_is_there() -> N
     (copy,) = render_copies(Application(template, {"member1": cluster("member1")}, bound, works=works))
     assert copy.wanted is not None
     assert copy.wanted["spec"]["ordinals"] == {"start": 3000}
+
+
+def of_member(start: int, mark: int = 0) -> Manifest:
+    made = stateful_set(asks=None, **({"ordinals": {"start": start}} if start else {}))
+    made["metadata"]["annotations"] = {FIRST_ORDINAL_ANNOTATION: str(mark)} if mark else {}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("desired", "observed", "expected"),
+    [
+        ((1000, 1000), (1000, 1000), (1000, 1000)),
+        ((1000, 1000), (0, 0), (0, 0)),
+        ((1001, 1000), (0, 0), (0, 0)),
+        ((1000, 1000), (5, 0), (5, 5)),
+        ((1000, 1000), (2000, 2000), (2000, 2000)),
+        ((1001, 1000), (2000, 2000), (2001, 2000)),
+        ((0, 0), (2000, 2000), (2000, 2000)),
+        ((3, 0), (0, 0), (3, 0)),
+        ((1000, 1000), (1000, 0), (1000, 1000)),
+        ((2500, 1000), (2500, 0), (2500, 1000)),
+        ((1000, 1000), (0, 1000), (0, 0)),
+        ((0, 0), (0, 1000), (0, 0)),
+    ],
+    ids=[
+        "same", "was there", "was there, with a start", "was there with one", "another slot", "its start changes",
+        "no slot any more", "no slots at all", "mark lost", "mark lost, with a start", "dropped", "dropped, no slot",
+    ],
+)  # fmt: skip
+def test_s12_a_stateful_set_in_a_member_keeps_its_ordinals(
+    desired: tuple[int, int], observed: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    """Each is the start and the mark."""
+    there = of_member(*observed)
+    written = with_kept_ordinals(of_member(*desired), there)
+    assert written == of_member(*expected)
+    assert with_kept_ordinals(of_member(*desired), written) == written, "it is written once"

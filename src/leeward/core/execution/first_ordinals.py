@@ -17,7 +17,7 @@ from typing import Final
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.unstructured import int_at, mapping_at, with_annotations
 from leeward.api.cluster import Cluster
-from leeward.api.ordinals import FIRST_ORDINAL_ANNOTATION, ORDINALS_ANNOTATION
+from leeward.api.ordinals import FIRST_ORDINAL_ANNOTATION, ORDINALS_ANNOTATION, is_numbered
 from leeward.api.work import Binding, Work
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 
@@ -73,6 +73,27 @@ def with_ordinals(
     return numbered
 
 
+def with_kept_ordinals(desired: Manifest, observed: ReadOnlyManifest) -> Manifest:
+    """The object to write over a StatefulSet that a member has, which keeps its ordinals though no Work told of them:
+    it was there before, or a restored hub has other slots. Its spec is the truth, not its mark. Holds: S12."""
+    marked, asked = _first_ordinal(observed), _first_ordinal(desired)
+    if not is_numbered(desired) or not (marked or asked):
+        return desired
+    there, own = _start(observed), _start(desired) - asked
+    first = marked if 0 < marked <= there else there - own
+    if first == asked:
+        return desired
+    marks = {name: value for name, value in annotations_of(desired).items() if name != FIRST_ORDINAL_ANNOTATION}
+    marks |= {FIRST_ORDINAL_ANNOTATION: str(first)} if first > 0 else {}
+    spec = {name: value for name, value in mapping_at(desired, "spec").items() if name != "ordinals"}
+    spec |= {"ordinals": {"start": own + first}} if own + first else {}
+    return {**desired, "metadata": {**mapping_at(desired, "metadata"), "annotations": marks}, "spec": spec}
+
+
+def _start(manifest: ReadOnlyManifest) -> int:
+    return int_at(manifest, "spec", "ordinals", "start")
+
+
 def _why_not(manifest: ReadOnlyManifest, cluster: Cluster | None) -> str:
     if (replicas := int_at(manifest, "spec", "replicas")) > SLOT:
         return f"{replicas} replicas are more than the {SLOT} ordinals of a cluster: let more clusters share them"
@@ -87,7 +108,7 @@ def _why_not(manifest: ReadOnlyManifest, cluster: Cluster | None) -> str:
 def _numbered(rendered: Overridden, first: int) -> Overridden:
     if not first:
         return rendered
-    start = first + int_at(rendered.manifest, "spec", "ordinals", "start")
+    start = first + _start(rendered.manifest)
     spec = {**mapping_at(rendered.manifest, "spec"), "ordinals": {"start": start}}
     manifest: Manifest = {**rendered.manifest, "spec": spec}
     return replace(rendered, manifest=with_annotations(manifest, {FIRST_ORDINAL_ANNOTATION: str(first)}))

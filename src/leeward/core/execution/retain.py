@@ -13,6 +13,7 @@ from kubeapi.quantity import parse_quantity
 from kubeapi.unstructured import mapping_at, put, text_at, value_at
 from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION, PRESERVED_ANNOTATION
 from leeward.core.copies.job_copies import is_job
+from leeward.core.execution.first_ordinals import with_kept_ordinals
 from leeward.core.execution.ownership import managed_keys
 from leeward.core.interpreter import retain
 from leeward.core.interpreter.jobs import says_finished
@@ -33,6 +34,7 @@ def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest, retained: ReadO
     for path in _GIVEN_AT_BIRTH.get(text_at(desired, "kind"), ()):
         if value_at(merged, *path) is None and (given := value_at(observed, *path)) is not None:
             put(merged, given, *path)
+    merged = with_kept_ordinals(merged, observed)
     done = value_at(observed, "spec", "completions")
     if done is not None and is_job(observed) and says_finished(observed.get("status")):
         put(merged, done, "spec", "completions")  # a finished Job does no more, and another number is refused
@@ -40,7 +42,7 @@ def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest, retained: ReadO
     kept = {key: theirs[key] for key in ("resourceVersion", "finalizers", "ownerReferences") if key in theirs}
     marks = {
         "labels": _merge_marks(desired, observed, "labels", MANAGED_LABELS_ANNOTATION),
-        "annotations": _merge_marks(desired, observed, "annotations", MANAGED_ANNOTATIONS_ANNOTATION),
+        "annotations": _merge_marks(merged, observed, "annotations", MANAGED_ANNOTATIONS_ANNOTATION),
     }
     metadata = {key: value for key, value in mapping_at(merged, "metadata").items() if key not in marks}
     merged["metadata"] = {**metadata, **kept, **{key: value for key, value in marks.items() if value}}
