@@ -205,7 +205,8 @@ def test_a_rendering_offline_shows_the_ordinals_of_the_copy_that_is_there() -> N
 
 
 def of_member(start: int, mark: int = 0) -> Manifest:
-    made = stateful_set(asks=None, **({"ordinals": {"start": start}} if start else {}))
+    made = stateful_set(asks=None)
+    made["spec"] |= {"ordinals": {"start": start}} if start else {}
     made["metadata"]["annotations"] = {FIRST_ORDINAL_ANNOTATION: str(mark)} if mark else {}
     return made
 

@@ -22,7 +22,10 @@ def forget(versions: Versions, merged: Manifest, last: Entry, managed: Managed, 
     if structure is None or before is None:
         return merged
     owned = _by_version([*managed.entries(), said])
-    gone = named_parents(before, last.fields) - named_parents(before, owned.get(there, EMPTY))
+    kept = owned.get(there, EMPTY)
+    if not (dropped := last.fields - kept):
+        return merged
+    gone = named_parents(before, dropped) - named_parents(before, kept)
     whole = versions.convert(merged, here, there)
     for other in owned.keys() - {here, there}:
         gone -= _held(versions, whole, gone, there, other, owned[other])
