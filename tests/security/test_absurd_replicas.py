@@ -24,7 +24,7 @@ from kubecluster.pod_sources import create_pods
 from kubecluster.rules import stateful_set
 from kubecluster.rules.claim_templates import surplus_claims
 from kubecluster.rules.pods import MOST_AT_ONCE
-from tests.unit.members.simulated_cluster import Cluster, pod_template, tell, workload
+from tests.kubecluster.cluster.simulated_cluster import Cluster, pod_template, tell, workload
 
 ABSURD = 2_000_000
 """More would take the memory of the machine where the test fails."""
