@@ -143,7 +143,10 @@ def test_s1_a_drain_makes_the_replacement_as_large_as_what_its_autoscaler_runs(p
         seen = await watch(world, 540, lambda: not tasks(world, WEB), follows=12)
         assert tasks(world, WEB) == []
         assert seen.least >= 12
-        await world.sleep(30)
+        for _ in range(280):
+            await world.sleep(1)
+            assert await ready_replicas(world, there, "web") == 12
+        await world.sleep(60)
         assert await size(world, home) == 0
         assert await least(world, there) == 1, "its autoscaler decides again"
 

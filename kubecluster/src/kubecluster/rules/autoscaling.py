@@ -46,7 +46,8 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """`replicas` are for the target; `wanted` are those that the metrics ask for. With a `fault` nothing changes."""
+    """`replicas` are for the target; `wanted` are those that the metrics ask for, whatever the bounds. With a `fault`
+    nothing changes."""
 
     replicas: int
     wanted: int
@@ -77,8 +78,9 @@ def decide_scaling(
                 wanted, cause = proposal, name
     except _NoMetric as fault:
         return Scaling(min(most, max(least, current)), current, tuple(metrics), str(fault))
-    bounded = max(least, min(wanted, most, max(2 * current, 4)))
-    return Scaling(_stabilized(autoscaler, current, bounded, history, now), bounded, tuple(metrics), cause=cause)
+    upper = min(most, max(2 * current, 4))
+    replicas = max(least, min(_stabilized(autoscaler, current, wanted, history, now), upper))
+    return Scaling(replicas, wanted, tuple(metrics), cause=cause)
 
 
 def bounds_of(autoscaler: ReadOnlyManifest) -> tuple[int, int]:

@@ -6,6 +6,7 @@ Which autoscaler scales which application is learnt as its binding is rendered.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 from controller_runtime.identity import Key, key_of
 from leeward.api.names import binding_name
@@ -21,6 +22,9 @@ from leeward.runtime.controller_context import ControlPlane
 
 WorksOf = Callable[[Binding], Mapping[str, Work]]
 _AUTOSCALER = "HorizontalPodAutoscaler"
+LINGERS = timedelta(seconds=300)
+"""Time that floors outlast an eviction: only now the load comes, and an autoscaler remembers what its metrics asked
+for, not its least. Kubernetes: --horizontal-pod-autoscaler-downscale-stabilization. A restart ends it."""
 
 
 class AutoscalerFloors:
@@ -30,6 +34,8 @@ class AutoscalerFloors:
         self._clock, self._kind, self._grace_seconds = plane.clock, kind, grace_seconds
         self._bindings, self._works = plane.informers.of(kind.resource), plane.informers.of(WORKS)
         self._fleet = ClustersByName(plane.informers.of(CLUSTERS))
+        self._last: dict[Key, ReplacementSizes] = {}
+        """Sizes by autoscaler's binding, until they are over."""
         self._scaling: dict[Key, set[Key]] = {}
         """Bindings of autoscalers by that of their target."""
 
@@ -56,13 +62,24 @@ class AutoscalerFloors:
         key = Key(autoscaler.namespace, binding_name(scaled[1], name))
         self._scaling.setdefault(key, set()).add(key_of(autoscaler))
         target = self._bindings.get(key.name, key.namespace)
-        if target is None or not target.spec.graceful_eviction_tasks:
+        last, now = self._last.pop(key_of(autoscaler), None), self._clock.now()
+        if target is None or target.spec.asks_for_none:
             return None
-        found, now = target.spec.resource, self._clock.now()
+        found = target.spec.resource
         if (found.api_version, found.kind, found.name) != (*scaled, name):
             return None
-        copies = copies_of(target.spec, self._works_of(target), self._fleet, now, needs=None)
-        return replacement_sizes(target.spec, copies, now, self._grace_seconds)
+        if target.spec.graceful_eviction_tasks:
+            copies = copies_of(target.spec, self._works_of(target), self._fleet, now, needs=None)
+            sizes = replacement_sizes(target.spec, copies, now, self._grace_seconds)
+            until = datetime.max.replace(tzinfo=UTC)
+        else:
+            until = min(last.until, now + LINGERS) if last else now
+            there = target.spec.assigned
+            sizes = last and ReplacementSizes({n: size for n, size in last.sizes.items() if n in there}, until)
+        if sizes is None or now >= until:
+            return None
+        self._last[key_of(autoscaler)] = sizes._replace(until=until)
+        return sizes
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         for each in filter(None, (old, new)):
