@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kubeapi.core import PODS
 from kubeapi.meta import Manifest
 from kubeclient import NotFound
 from leeward.api.names import RETAIN_REPLICAS_LABEL, TIME_TO_START_ANNOTATION
@@ -208,6 +209,23 @@ def test_s12_a_replacement_that_serves_all_it_is_assigned_has_not_failed(placeme
             await world.sleep(1)
             assert list(world.assigned(WEB)) == [there]
         assert tasks(world, WEB) == []
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("placement", [ONE_OF_ALL, COPY_IN_ONE], ids=["divided", "duplicated"])
+def test_a_copy_that_replaces_none_fails_over_though_it_serves_all_it_is_assigned(placement: Manifest) -> None:
+    """Eight of twelve are lost for good, and the load needs them."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world, placement, failover=FAILS_OVER)
+        await without_room(world, home)
+        client = world.member(home).client
+        for pod in (await client.list(PODS, "default")).items[:8]:
+            await client.delete(PODS, pod.name, "default")
+        await world.sleep(5)
+        assert await ready_replicas(world, home, "web") == 4
+        await world.until(lambda: home not in world.assigned(WEB), 120)
 
     play(story, THREE)
 

@@ -67,14 +67,12 @@ def application_failover(spec: ResourceBindingSpec) -> ApplicationFailover | Non
 def seen_items(
     spec: ResourceBindingSpec, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
 ) -> tuple[AggregatedStatusItem, ...]:
-    """Reports of the targets about their present contents; those of which nothing is known now are left out."""
+    """Reports that are known of the targets' present contents. Only while a copy leaves does `as_assigned` count."""
     seen = ((t, works.get(t.name), clusters.get(t.name)) for t in spec.clusters)
     fresh = [(target, work) for target, work, cluster in seen if work and cluster and is_fresh(work, cluster)]
-    return tuple(
-        AggregatedStatusItem(target.name, status=report.status, health=as_assigned(report, target.replicas).health)
-        for target, work in fresh
-        for report in work.status.manifest_statuses
-    )
+    found = [(t, each) for t, work in fresh for each in work.status.manifest_statuses]
+    told = [(t, as_assigned(each, t.replicas) if spec.graceful_eviction_tasks else each) for t, each in found]
+    return tuple(AggregatedStatusItem(t.name, status=each.status, health=each.health) for t, each in told)
 
 
 def failures_of(
