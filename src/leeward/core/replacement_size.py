@@ -62,8 +62,8 @@ def replacement_sizes(
     assigned = {name: row.assigned for name, row in copies.rows.items() if row.assigned and name not in leaving}
     new = {name: count for name, count in assigned.items() if not was_there_before(copies.rows[name].work, began)}
     if spec.is_divided:
-        are_apart = sum(row.leaving for row in rows) <= spec.replicas
-        shares = divide(sum(surpluses) if are_apart else max(surpluses), new)
+        apart = sum(r.leaving for r in rows) <= spec.replicas and all(was_there_before(r.work, began) for r in rows)
+        shares = divide(sum(surpluses) if apart else max(surpluses), new)
     else:
         shares = dict.fromkeys(new, max(surpluses))
     sizes = {name: new[name] + share for name, share in shares.items() if share}
@@ -84,7 +84,7 @@ def sizes_awaited_until(
     if not lacking:
         return now
     instants = (row.task.creation_timestamp, *(each.known.since for each in lacking))
-    last = max(at for at in instants if at is not None and at <= now + CLOCKS_APART)
+    last = max((at for at in instants if at is not None and at <= now + CLOCKS_APART), default=now - STANDS_STILL)
     return min(attention.time.moved(last) + STANDS_STILL, found.until)
 
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -132,6 +133,28 @@ def test_a_size_is_what_the_old_cluster_asks_for_and_runs_until_the_grace_period
     copies = table(bound, fleet(cluster("a"), cluster("b")), {"a": running(own, ready)}, at(seconds))
     found = replacement_sizes(bound.spec, copies, at(seconds), GRACE_SECONDS)
     assert (found.sizes if found else {}) == ({"b": size} if size else {})
+
+
+def test_sizes_do_not_double_from_hop_to_hop_while_another_copy_holds_the_evictions() -> None:
+    names = "abcdef"
+    works, tasks, found = {"a": running(12, 12)}, list[GracefulEvictionTask](), set[int]()
+    for n, (old, new) in enumerate(pairwise(names)):
+        tasks.append(leaving(old, 4, creation_timestamp=at(20 * n)))
+        bound = aggregated(binding(divided(dict.fromkeys(names, 1)), 100, targets(**{new: 4}), tuple(tasks)))
+        copies = table(bound, fleet(*map(cluster, names)), works, at(20 * n + 1))
+        sizes = replacement_sizes(bound.spec, copies, at(20 * n + 1), GRACE_SECONDS)
+        assert sizes is not None
+        found.add(sizes.sizes[new])
+        works[new] = running(sizes.sizes[new], sizes.sizes[new], new, made=20 * n)
+    assert found == {12}
+
+
+def test_a_task_of_a_clock_that_is_ahead_beside_another_waits_for_nothing() -> None:
+    tasks = leaving("a", 4), leaving("b", 4, creation_timestamp=at(3600))
+    bound = aggregated(binding(divided(dict.fromkeys(NAMES, 1)), 8, targets(c=8), tasks))
+    works = {name: running(12, 12, name) for name in ("a", "b")} | {"c": running(8, 8, "c", since=3600, made=1)}
+    copies = table(bound, fleet(*map(cluster, NAMES)), works, at(1))
+    assert assess_tasks(bound, copies, at(1), GRACE_SECONDS).finished == ("b",)
 
 
 def finishes(
