@@ -82,6 +82,8 @@ class AutoscalerFloors:
         return sizes
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
+        if new is None and old is not None:
+            self._last.pop(key_of(old), None)
         for each in filter(None, (old, new)):
             if each.spec.graceful_eviction_tasks or new is None:
                 self._look_at(key_of(each))
