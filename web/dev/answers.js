@@ -181,6 +181,7 @@ function whatIf(fails, clocks = {}) {
           bySum: 0,
           gates: [],
           rollout: [],
+          group: [],
         },
         {
           workload: "Deployment ads/bidder",
@@ -199,6 +200,7 @@ function whatIf(fails, clocks = {}) {
           bySum: 0,
           gates: ["the replacement in ord-1 does not start until its gate on VolumeReplicationGroup ads/bidder holds"],
           rollout: [],
+          group: [],
         },
         {
           workload: "Deployment platform/otel-collector",
@@ -217,6 +219,7 @@ function whatIf(fails, clocks = {}) {
           bySum: 0,
           gates: [],
           rollout: [],
+          group: [],
         },
       ],
       clusters: CLUSTERS.map(([cluster, , , , allocatable, requested, reserved, replicas]) => ({
@@ -279,6 +282,7 @@ function overfull() {
     bySum: 0,
     gates: [],
     rollout: [],
+    group: [],
     reason: "",
     message: "12 wait for a node in m4",
   };
@@ -352,6 +356,7 @@ function resilience() {
     bySum: 0,
     gates: [],
     rollout: [],
+    group: [],
   }));
   return {
     controlPlane: "prod-hub",
