@@ -6,6 +6,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubecluster.kinds import PODS
+from kubecluster.settings import WorkloadSettings
 from leeward.answers.explanation import Explanation
 from leeward.answers.fates import Fate
 from leeward.answers.imagined import ImaginedChange
@@ -14,8 +15,11 @@ from leeward.answers.what_if import what_if
 from leeward.api.meta import find_condition
 from leeward.api.moves_with import GROUP_LEFT, MOVES_WITH_ANNOTATION
 from leeward.api.names import EVICTION_HELD_CONDITION, FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION
+from leeward.manager.gates import switch_gates
+from leeward.manager.settings import ManagerSettings
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
+from tests.world.estimators import WorldEstimator, play_with_estimators
 from tests.world.pictures import picture
 from tests.world.stories import (
     DEPLOYMENTS,
@@ -30,6 +34,7 @@ from tests.world.stories import (
     with_room,
     without_room,
 )
+from tests.world.test_quota import asking
 from tests.world.test_stateful_sets import STATEFUL_SETS, stateful_set
 
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
@@ -470,3 +475,55 @@ def test_a_deleted_member_holds_nobody() -> None:
         await world.until(lambda: place(world, WEB) != home, 900)
 
     play(story, THREE)
+
+
+def test_a_group_that_is_held_takes_the_sizes_of_its_templates() -> None:
+    """Nobody leaves the drained cluster; more replicas are asked for meanwhile, as an autoscaler does."""
+
+    async def story(world: World) -> None:
+        home = await running(world, member_of("shop", "web"), member_of("shop", "db", ("member1",)))
+        await start_drain(world.client, home, 5)
+        await world.until(lambda: held(world, WEB) == "GroupHeld", 120)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 4}}, "default")
+        await world.sleep(120)
+        assert (held(world, WEB), await ready_replicas(world, home, "web")) == ("GroupHeld", 4)
+
+    play(story, THREE)
+
+
+def test_a_member_that_was_never_with_the_others_holds_nobody_in_a_dead_cluster() -> None:
+    """A template that joins the group in the outage has a place where the others may not go."""
+
+    async def story(world: World) -> None:
+        allowed = ("member1", "member3")
+        await running(world, member_of("shop", "web", allowed), member_of("shop", "db", allowed))
+        await world.member("member1").stop()
+        await world.sleep(120)
+        await apply(world.client, deployment("cache", 2), member_of("shop", "cache", ("member2",)))
+        await world.until(lambda: place(world, WEB) == "member3", 900)
+        await never_parted(world, 120)
+        assert await serve(world, "member3")
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("group", [None, "shop"])
+def test_what_is_foreseen_for_a_group_takes_no_room_of_others(group: str | None) -> None:
+    async def story(world: World, _: WorldEstimator) -> None:
+        by_room = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+        for name in ("web", "db"):
+            wanted = member_of(group, name, ("member1", "member2"))
+            wanted["spec"]["placement"]["replicaScheduling"] = by_room
+            await apply(world.client, asking(name, 3), wanted)
+        await world.until(lambda: together(world) == "member1", 60)
+        await world.sleep(60)
+        await world.member("member1").stop()
+        await world.sleep(150)
+        other = {"clusterAffinity": {"clusterNames": ["member2"]}, "replicaScheduling": by_room}
+        await apply(world.client, asking("other", 6), policy("other", other))
+        await world.sleep(30)
+        assert (together(world), world.assigned("other-deployment")) == ("member1", {"member2": 6})
+
+    nodes = {name: WorkloadSettings(nodes=2, node_cpu=cpu) for name, cpu in zip(THREE, ("8", "4", "1"), strict=True)}
+    sums = switch_gates([("CustomizedClusterResourceModeling", False)])
+    play_with_estimators(story, nodes, lambda _: ManagerSettings(gates=sums))

@@ -3,7 +3,7 @@
 Each member is decided alone first. Most often it stays, and that is all. Where it would go, all members that are where
 it is have to find a place in the same cluster, or nobody goes:
 
-    others are elsewhere already     it goes where they are; only there
+    others are elsewhere already     it goes where they are; only there, if they have left from where it is
     they are with it                 a cluster is looked for that takes all of them
     a copy of another one has left   it follows there, with an eviction of its own that lasts until it serves there
 
@@ -45,8 +45,8 @@ MOST_PLACES = 8
 RETRY = timedelta(minutes=1)
 
 
-def decide_together(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
-    """Decision for a binding, with the others of its group. The fleet of the snapshot knows who these are."""
+def decide_together(snapshot: Snapshot, trace: Trace | None = None, *, reserves: bool = True) -> Decision:
+    """Decision for a binding, with the others of its group, whom the fleet knows. `reserves`: takes room for them."""
     fleet, alone = snapshot.clusters, decide(snapshot, trace)
     names = fleet.together.beside(snapshot.binding) if isinstance(fleet, Fleet) else []
     is_karmadas = snapshot.settings.exact_health and MOVES_WITH_ANNOTATION not in snapshot.binding.metadata.annotations
@@ -61,10 +61,10 @@ def decide_together(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     kept = {name: each for name, each in members.items() if not _is_over(each) and _place_of(each) is not None}
     own = snapshot.binding.name
     group = fleet.together.group_of(snapshot.binding)
-    found = _Group(fleet, group, own, dict(sorted({**kept, own: snapshot}.items())), {own: alone}).decide()
+    found = _Group(fleet, group, own, dict(sorted({**kept, own: snapshot}.items())), {own: alone}, reserves).decide()
     if not alone.withdrawn or found.withdrawn:
         return found
-    return decide_together(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)))
+    return decide_together(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), reserves=reserves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ class _Group:
     own: str
     members: Mapping[str, Snapshot]
     alone: dict[str, Decision]
+    reserves: bool
     refusals: list[str] = field(default_factory=list[str])
+    refused_by: set[str] = field(default_factory=set[str])
 
     def decide(self) -> Decision:
         alone, place = self.alone[self.own], _place_of(self.members[self.own])
@@ -87,15 +89,29 @@ class _Group:
         if goes == place and not follows:
             return alone
         settled = self._settled(place, goes)
-        moving = [self.own] if settled else [name for name, each in self.members.items() if _place_of(each) == place]
-        for name in moving:
-            self.fleet.release(owner_of(self.members[name].binding), self.members[name].binding.spec.clusters)
-        self.alone.clear()
-        is_leaving = follows or any(place in _left_by(self._alone(name).eviction_tasks) for name in moving)
-        for goal in settled or self._places(moving):
-            if (found := self._all_to(goal, moving, is_leaving=is_leaving)) is not None:
+        if settled and (found := self._leave(place, settled, [self.own], follows)) is not None:
+            return found
+        if not settled or self._are_apart(place):
+            moving = [name for name, each in self.members.items() if _place_of(each) == place]
+            if (found := self._leave(place, None, moving, follows)) is not None:
                 return found
         return alone if follows and alone.held is not None else self._held(alone)
+
+    def _leave(self, place: str, goals: Collection[str] | None, who: Collection[str], follows: bool) -> Decision | None:
+        """Decision by which all that are `who` leave the place for one of the goals, or of their own choices."""
+        for name in who if self.reserves else ():
+            self.fleet.release(owner_of(self.members[name].binding), self.members[name].binding.spec.clusters)
+        self.alone.clear()
+        is_leaving = follows or any(place in _left_by(self._alone(name).eviction_tasks) for name in who)
+        for goal in self._places(who) if goals is None else goals:
+            if (found := self._all_to(goal, who, is_leaving=is_leaving)) is not None:
+                return found
+        return None
+
+    def _are_apart(self, place: str) -> bool:
+        """Tells whether those that are elsewhere never shared this place: to hold a member here parts nobody less."""
+        others = (each for each in self.members.values() if self._is_settled(each, place))
+        return bool(place) and all(place not in _left_by(m.binding.spec.graceful_eviction_tasks) for m in others)
 
     def _alone(self, name: str) -> Decision:
         if name not in self.alone:
@@ -138,17 +154,19 @@ class _Group:
     def _all_to(self, goal: str, moving: Collection[str], *, is_leaving: bool) -> Decision | None:
         """Decision for this member where all that are `moving` reach the cluster; None where one does not."""
         decided: dict[str, Decision] = {}
-        for name in moving:
+        for name in sorted(moving, key=lambda each: each not in self.refused_by):
             binding = self.members[name].binding
             found = self._to(goal, name, is_leaving=is_leaving)
             if isinstance(found, str):
                 who = f"{binding.spec.resource.kind} {binding.spec.resource.name}"
                 self.refusals.append(f"not moved to {goal}, since {who} would not come: {found}")
+                self.refused_by.add(name)
                 break
             decided[name] = found
-            self.fleet.reserve(owner_of(binding), binding.spec, found.clusters)
+            if self.reserves:
+                self.fleet.reserve(owner_of(binding), binding.spec, found.clusters)
         is_whole = len(decided) == len(moving)
-        for name in decided if not is_whole else (self.own,):
+        for name in () if not self.reserves else decided if not is_whole else (self.own,):
             self.fleet.release(owner_of(self.members[name].binding))
         return decided[self.own] if is_whole else None
 
@@ -209,11 +227,15 @@ class _Group:
         return replace(found, eviction_tasks=tasks, evicted=evicted, annotations=remembered)
 
     def _held(self, alone: Decision) -> Decision:
-        """Decision that it stays as it is, but for evictions that are finished."""
-        snapshot = self.members[self.own]
+        """Decision that it stays where it is: its size follows its template, and evictions that are finished end."""
+        snapshot, place = self.members[self.own], _place_of(self.members[self.own])
         why = self.refusals[0] if self.refusals else "no cluster takes all members"
         message, spec = f"its group {self.name} is kept together: {why}", snapshot.binding.spec
         held = Condition(EVICTION_HELD_CONDITION, "True", HeldReason.GROUP_HELD.value, message)
+        stays = self._asked(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), self.fleet.keys())
+        opened = _left_by(stays.eviction_tasks) - _left_by(spec.graceful_eviction_tasks)
+        if place and target_of(stays.clusters) == place and not opened:
+            return replace(stays, held=held, wake_at=min(stays.wake_at or snapshot.now + RETRY, snapshot.now + RETRY))
         return Decision(
             spec.clusters,
             tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in alone.finished),

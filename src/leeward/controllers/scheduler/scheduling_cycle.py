@@ -277,13 +277,11 @@ class SchedulingCycle:
         try:
             for _, tainted in changed:
                 self._fleet.put(tainted)
+            ask = partial(decide_together, reserves=False)
             for key in concerned:
                 works = self._bindings.works_by_cluster(key)
                 then = expecting(bindings[key], self._fleet, works, brake, quota_refusal=self._refusals.get(key, ""))
-                told[key] = replace(
-                    plans[key],
-                    outage=foresee(then, plans[key], decide_together),
-                )
+                told[key] = replace(plans[key], outage=foresee(then, plans[key], ask))
         finally:
             for cluster, _ in changed:
                 self._fleet.put(cluster)
