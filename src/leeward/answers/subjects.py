@@ -10,6 +10,7 @@ from leeward.answers.cluster_explanation import ClusterExplanation, explain_clus
 from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.explanation import Explanation, explain_binding
 from leeward.answers.fleet_state import BindingName, FleetState, binding_of_work
+from leeward.answers.moving_group import group_sentence
 from leeward.answers.reading import read_fleet, read_for
 from leeward.answers.unclaimed_template import told_unclaimed, unclaimed_in
 from leeward.answers.work_explanation import WorkExplanation, explain_work
@@ -122,6 +123,10 @@ def record_of(state: FleetState, asked: AskedOf) -> bytes:
     if asked.kind in (SubjectKind.CLUSTER, SubjectKind.WORK):
         raise OperationFailed(f"--record: nothing is decided about {asked.text}; name an application or a binding")
     snapshot = snapshot_of(state, _binding_of(state, asked), fleet_of(state))
+    if any(group_sentence(state, snapshot.binding)):
+        raise OperationFailed(
+            "--record: a group decides together, and no record holds its members yet; use --from FILE"
+        )
     return encode_snapshot(snapshot, RecordedOutcome.of(decide(snapshot), __version__))
 
 
