@@ -131,9 +131,9 @@ def record_of(state: FleetState, asked: AskedOf) -> bytes:
 
 
 async def read_asked(client: Client, clock: Clock, asked: AskedOf, control_plane: str) -> FleetState:
-    """Reads what the answer needs of a control plane, in as few requests as it takes: all of it for a
-    member of a group. Raises: OperationFailed,
-    WorldError."""
+    """Reads the objects that an answer needs, in as few requests as it takes; all objects for a member of a group.
+
+    Raises: OperationFailed, WorldError."""
     if asked.kind is SubjectKind.CLUSTER:
         return await read_fleet(client, clock, control_plane, works=False)
     keys = asked.bindings

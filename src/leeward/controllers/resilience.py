@@ -38,7 +38,7 @@ from leeward.runtime.heartbeat import HeartbeatView
 
 CONTROLLER = "resilience-controller"
 RESTS, RESTS_AT_MOST = timedelta(seconds=10), timedelta(minutes=5)
-"""Pause while much is decided: what a survey says then is no longer so a moment later. It is not put off longer."""
+"""Pause while much is decided: a survey is out of date a moment later. It is not put off longer."""
 
 
 class ResilienceController:

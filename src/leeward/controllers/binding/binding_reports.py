@@ -93,7 +93,7 @@ class BindingReports:
         self._first.forget(key)
 
     def take_up(self, old: Binding | None, new: Binding | None) -> None:
-        """Writes, as a shard, what its leader says of the binding. A write that fails is made with the next change, or
+        """Writes, as a shard, its leader's words about the binding. A write that fails is made with the next change, or
         by the leader."""
         share = self._plane.share
         is_own = new is not None and share.shard is not None and share.owns_binding(key_of(new))
