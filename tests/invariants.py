@@ -1,6 +1,6 @@
-"""Holders of each invariant: code that says so, a checker of histories, tests that name it. Writes docs/invariants.md.
+"""Holders of each invariant: code that says so, a checker of histories, tests that name it.
 
-`python -m tests.invariants` renders the table at the end of that page from the code.
+`python -m tests.invariants` prints them as a table.
 """
 
 import re
@@ -12,7 +12,6 @@ from pathlib import Path
 from tests.tidiness import ROOT, SOURCE, sources
 
 PAGE = ROOT / "docs/invariants.md"
-HEADING = "## What holds each"
 HELD_BY_THE_WHOLE = {"L1", "L2", "L6"}
 """No one place of the code holds them."""
 OUT_OF_SIGHT = {
@@ -31,7 +30,7 @@ _SIMULATOR = "src/simulator/"
 
 
 def ids() -> list[str]:
-    return _DEFINED.findall(PAGE.read_text().partition(HEADING)[0])
+    return _DEFINED.findall(PAGE.read_text())
 
 
 @cache
@@ -69,24 +68,13 @@ def tests() -> Mapping[str, set[str]]:
     return found
 
 
-def page() -> str:
-    """The page, with the table that follows from the code."""
-    told = PAGE.read_text().partition(HEADING)[0].rstrip()
-    return f"{told}\n\n{HEADING}\n\n{_table()}"
-
-
 def _table() -> str:
-    rows = [
-        "Rendered from the code by `python -m tests.invariants`; `tests/unit/test_tidy.py` holds it to be so.",
-        "",
-        "| id | held by (`Holds:`) | judged by |",
-        "|---|---|---|",
-    ]
+    rows = ["| id | held by (`Holds:`) | judged by |", "|---|---|---|"]
     for invariant in ids():
         held = _listed(holders()[invariant]) or "the whole"
         judged = _listed(checkers()[invariant]) or f"no history: {OUT_OF_SIGHT.get(invariant, '')}"
         rows.append(f"| {invariant} | {held} | {judged} |")
-    return "\n".join(rows) + "\n"
+    return "\n".join(rows)
 
 
 def _is_of_simulator(path: Path) -> bool:
@@ -106,4 +94,4 @@ def _module(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    print(_table())

@@ -279,11 +279,6 @@ def test_no_code_speaks_of_an_invariant_that_there_is_not() -> None:
     assert spoken - set(invariants.ids()) == set()
 
 
-def test_the_page_of_invariants_says_what_holds_each() -> None:
-    """`python -m tests.invariants` writes it anew."""
-    assert invariants.page() == (ROOT / "docs/invariants.md").read_text()
-
-
 def test_each_measure_sees_what_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "src/package/layer"
     (package / "below").mkdir(parents=True)
