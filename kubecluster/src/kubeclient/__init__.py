@@ -30,6 +30,7 @@ from kubeclient.bounds import MEMBER_BOUNDS, Bounds, MiB
 from kubeclient.client import Client
 from kubeclient.decoding import Page, WatchEvent
 from kubeclient.limits import RequestPace, limited, paced
+from kubeclient.listing import all_of, every
 from kubeclient.patience import IMPATIENT, PATIENT, Patience
 
 __all__ = [
@@ -59,6 +60,8 @@ __all__ = [
     "Unreachable",
     "WatchEvent",
     "WorldError",
+    "all_of",
+    "every",
     "limited",
     "paced",
 ]

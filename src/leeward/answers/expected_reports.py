@@ -103,17 +103,21 @@ def put_on_nodes(nodes: Sequence[dict[str, Decimal]], request: Mapping[str, Quan
     """
     asked = {**{name: parse_quantity(quantity) for name, quantity in request.items()}, "pods": Decimal(1)}
     for _ in range(-replicas):
-        node = min(nodes, key=lambda each: (each.get("cpu", Decimal(0)), each["pods"]))
+        node = min(nodes, key=_free)
         for name in asked.keys() & node.keys():
             node[name] += asked[name]
     for placed in range(replicas):
         fitting = [node for node in nodes if all(node.get(name, amount) >= amount for name, amount in asked.items())]
         if not fitting:
             return placed
-        node = max(fitting, key=lambda each: (each.get("cpu", Decimal(0)), each["pods"]))
+        node = max(fitting, key=_free)
         for name in asked.keys() & node.keys():
             node[name] -= asked[name]
     return replicas
+
+
+def _free(node: Mapping[str, Decimal]) -> tuple[Decimal, Decimal]:
+    return node.get("cpu", Decimal(0)), node["pods"]
 
 
 def nodes_by_grade(cluster: Cluster, summary: ResourceSummary, divisors: Divisors) -> list[dict[str, Decimal]]:

@@ -154,8 +154,7 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
 
 def _state_of(binding: Binding, decision: Decision, has_outage: bool) -> ApplicationState:
     hold = HOLDS.get(decision.held.reason, Hold.HELD) if decision.held is not None else None
-    gate = find_condition(binding.status.conditions, REPLACEMENT_HELD_CONDITION)
-    if gate is not None and gate.status == "True":
+    if find_condition(binding.status.conditions, REPLACEMENT_HELD_CONDITION, "True") is not None:
         return ApplicationState.HINDERED
     if hold is Hold.HELD:
         return ApplicationState.HELD
@@ -263,8 +262,7 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
         yield f"{asked.result.told.rstrip('.')}."
     for hindrance in hindrances_of(binding):
         yield f"{hindrance.message.rstrip('.')} ({hindrance.reason})."
-    rollout = find_condition(binding.status.conditions, ROLLOUT_CONDITION)
-    if rollout is not None and rollout.status == "True":
+    if (rollout := find_condition(binding.status.conditions, ROLLOUT_CONDITION, "True")) is not None:
         yield f"{rollout.message.rstrip('.')} ({rollout.reason})."
 
 

@@ -137,8 +137,8 @@ def _fate(
         workload=workload_of(before),
         binding=str(key),
         fate=fate,
-        before=targets_of(before),
-        after=targets_of(found.bindings[key]),
+        before=before.spec.assigned,
+        after=found.bindings[key].spec.assigned,
         replicas=service.asked,
         missing=missing,
         left_at=departures[0].at if departures else None,
@@ -174,7 +174,3 @@ def _why_fewer(change: ImaginedChange, then: Binding, found: Projection, service
         brake = ", since the brake holds it" if is_braked(found) else ""
         told.insert(0, f"it stays in {', '.join(stays)}, where nothing serves{brake}")
     return "; ".join(told) or "members run more replicas than its template asks for, and nobody replaces these"
-
-
-def targets_of(binding: Binding) -> dict[str, int]:
-    return {target.name: target.replicas for target in binding.spec.clusters}

@@ -172,10 +172,10 @@ def _kept(binding: Binding | None, work: Work | None) -> str:
     """Short name of the revision of the Work, where a rollout under way is about another one."""
     if binding is None or work is None:
         return ""
-    rollout = find_condition(binding.status.conditions, ROLLOUT_CONDITION)
+    rollout = find_condition(binding.status.conditions, ROLLOUT_CONDITION, "True")
     state, revision = state_of(binding, NEVER), next(iter(revisions_of_work(work)), "")
-    is_under_way = state is not None and rollout is not None and rollout.status == "True"
-    return short(revision) or "unknown" if is_under_way and state is not None and revision != state.target else ""
+    is_behind = rollout is not None and state is not None and revision != state.target
+    return short(revision) or "unknown" if is_behind else ""
 
 
 def _hidden(manifest: Manifest | None, other: Manifest | None, mark: str) -> Manifest | None:

@@ -6,9 +6,8 @@ from typing import TypeVar
 
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
-from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, text_in
-from kubeclient import Client, NotFound
+from kubeclient import Client, NotFound, all_of
 from leeward.answers.fleet_state import BindingName
 from leeward.answers.rendered_copies import Application
 from leeward.answers.subjects import AskedOf, SubjectKind, no_binding
@@ -31,7 +30,7 @@ from leeward.operations import OperationFailed
 from leeward.runtime.discovery import Discovery, UnknownKind
 
 T = TypeVar("T")
-PAGE = 500
+
 _TYPES: Mapping[
     tuple[str, str], type[Cluster | OverridePolicy | ClusterOverridePolicy | ResourceBinding | ClusterResourceBinding]
 ] = {
@@ -96,11 +95,11 @@ async def read_application(client: Client, given: Given, asked: AskedOf) -> Appl
         if binding is None:
             raise no_binding(asked)
         template = await _template(client, binding)
-    listed = {each.name: each for each in await _all(client, CLUSTERS)}
+    listed = {each.name: each for each in await all_of(client, CLUSTERS)}
     namespace = text_in(mapping_in(template, "metadata"), "namespace")
-    policies: list[AnyOverridePolicy] = [*await _all(client, CLUSTER_OVERRIDE_POLICIES)]
+    policies: list[AnyOverridePolicy] = [*await all_of(client, CLUSTER_OVERRIDE_POLICIES)]
     if namespace:
-        policies += await _all(client, OVERRIDE_POLICIES, namespace)
+        policies += await all_of(client, OVERRIDE_POLICIES, namespace)
     return Application(
         template,
         listed | given.clusters,
@@ -157,13 +156,3 @@ async def _works(client: Client, binding: Binding) -> dict[str, Work]:
         except NotFound:
             continue
     return found
-
-
-async def _all(client: Client, resource: Resource[T], namespace: str = "") -> list[T]:
-    found, token = list[T](), ""
-    while True:
-        page = await client.list(resource, namespace, limit=PAGE, continue_token=token)
-        found += page.items
-        token = page.continue_token
-        if not token:
-            return found

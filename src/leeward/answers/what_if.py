@@ -18,7 +18,6 @@ from leeward.answers.fates import (
     concerned_in,
     fates_in,
     is_braked,
-    targets_of,
     with_second_opinion,
 )
 from leeward.answers.fates import Fate as Fate
@@ -155,7 +154,7 @@ def fates_of(state: FleetState, change: ImaginedChange) -> tuple[list[Applicatio
 
 def fullest_after(state: FleetState, found: Projection) -> Fullest | None:
     """The fullest of the clusters that have taken something; None where none has, or nothing is known of it."""
-    before = {key: targets_of(state.bindings[key]) for key in found.departures}
+    before = {key: state.bindings[key].spec.assigned for key in found.departures}
     took = {
         name
         for key, departures in found.departures.items()

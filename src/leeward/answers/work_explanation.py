@@ -56,8 +56,8 @@ def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplana
 
 def _removal(work: Work) -> Iterator[str]:
     """Sentence that says why what is to go is still there, in the words of the condition once it stands."""
-    found = (find_condition(work.status.conditions, each) for each in (REMOVAL_BLOCKED_CONDITION, LEAVING_CONDITION))
-    told = [each for each in found if each is not None and each.status == "True"]
+    types = (REMOVAL_BLOCKED_CONDITION, LEAVING_CONDITION)
+    told = [found for each in types if (found := find_condition(work.status.conditions, each, "True")) is not None]
     if told:
         yield from (f"{each.message.rstrip('.')} ({each.reason})." for each in told)
     elif work.is_removal_held:

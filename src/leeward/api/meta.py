@@ -48,10 +48,11 @@ class Condition(Object, frozen=True):
     observed_generation: Annotated[int, Meta(extra_json_schema={"format": "int64", "minimum": 0})] = 0
 
 
-def find_condition(conditions: Iterable[Condition], condition_type: str) -> Condition | None:
+def find_condition(conditions: Iterable[Condition], condition_type: str, status: str = "") -> Condition | None:
+    """The condition of the type; None also where its status is another than the one that is asked for."""
     for condition in conditions:
         if condition.type == condition_type:
-            return condition
+            return condition if status in ("", condition.status) else None
     return None
 
 

@@ -83,7 +83,7 @@ class TaintRecord:
         elif self.outage[0] == status:
             is_present = self.outage[1] == wire_time(turned_at)
         else:
-            is_present = self.outage_since is not None and _instant(clock) == self.outage_since
+            is_present = self.outage_since is not None and instant_in(clock) == self.outage_since
         return self if is_present else TaintRecord(None, tuple(entry for entry in self.entries if entry.by_policy))
 
 
@@ -98,12 +98,12 @@ def parse_record(message: str) -> TaintRecord:
     entries: list[RecordedTaint] = []
     for part in message.split("; ")[:_MOST_ENTRIES]:
         if part.startswith(_OUTAGE):
-            since = _instant(part.removeprefix(_OUTAGE))
+            since = instant_in(part.removeprefix(_OUTAGE))
         elif (ready := _READY.fullmatch(part)) is not None:
-            turned_at = _instant(ready["since"])
+            turned_at = instant_in(ready["since"])
             outage = (ready["status"], turned_at) if turned_at is not None else None
         elif (found := _ENTRY.fullmatch(part)) is not None and found["effect"] in _BLOCKING:
-            taint = Taint(found["key"], found["effect"], found["value"] or "", _instant(found["since"]))
+            taint = Taint(found["key"], found["effect"], found["value"] or "", instant_in(found["since"]))
             entries.append(RecordedTaint(taint, bool(found["policy"])))
     counting = tuple(entry for entry in entries if entry.by_policy or _is_automatic(entry.taint))
     return TaintRecord(since, counting, outage)
@@ -162,7 +162,8 @@ def _render(entry: RecordedTaint) -> str:
     return f"{taint}{since}{_BY_POLICY if entry.by_policy else ''}"
 
 
-def _instant(text: str | None) -> datetime | None:
+def instant_in(text: str | None) -> datetime | None:
+    """Instant in a text; None where there is none that can be read."""
     try:
         return parse_time(text) if text else None
     except ValueError:

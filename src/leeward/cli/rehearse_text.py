@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leeward.answers.what_helps import BY_SUM
 from leeward.cli.text_lines import BAD, GOOD, NEEDS_SOMEBODY, QUIET, headline, paragraph, section, table, title
 from leeward.cli.timeline_text import outage_lines
-from leeward.operations.sentences import counted, full_moment
+from leeward.operations.sentences import counted, full_moment, places
 from leeward.sim.rehearsal.expectations import span_of
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def _applications(applications: Sequence["RehearsedApplication"], wide: bool) ->
             str(each.fewest),
             str(each.replicas),
             "to the end" if each.longest_seconds is None else span_of(each.longest_seconds),
-            _places(each.before),
-            _places(each.after),
+            places(each.before),
+            places(each.after),
         )
         for each in shown
     ]
@@ -128,7 +128,3 @@ def _copy(report: "RehearsalReport", wide: bool) -> Iterator[str]:
     yield from section("THE COPY IS OTHERWISE", "docs/rehearsals.md says what it cannot know")
     for said in (*(f"left out: {each}" for each in report.left_out), *report.differs)[: None if wide else MOST_LISTED]:
         yield from paragraph(said)
-
-
-def _places(targets: dict[str, int]) -> str:
-    return " ".join(f"{name}:{replicas}" for name, replicas in sorted(targets.items())) or "nowhere"

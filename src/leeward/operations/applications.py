@@ -226,8 +226,7 @@ def _standing(binding: Binding, known: OutageOf | None) -> _Standing:
         waits = WAITS_FOR.get(condition.reason, "" if meaning is Hold.KEPT else "waits")
         cause = cause_in(condition.reason, condition.message)
         return state, condition.last_transition_time, None, waits, condition.reason, cause
-    scheduled = find_condition(binding.status.conditions, "Scheduled")
-    if scheduled is not None and scheduled.status == "False":
+    if (scheduled := find_condition(binding.status.conditions, "Scheduled", "False")) is not None:
         at, reason = scheduled.last_transition_time, scheduled.reason
         return RowState.NOT_PLACED, at, None, "waits for a place", reason, cause_in(reason, scheduled.message)
     for hindrance in hindrances_of(binding):
@@ -249,8 +248,8 @@ def _in_an_outage(binding: Binding) -> _Standing | None:
         left = ", ".join(sorted(task.from_cluster for task in tasks))
         waits = f"leaves {left} when its replacement is healthy"
         return RowState.MOVING, begun, None, waits, tasks[0].reason, tasks[0].message
-    condition = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION)
-    if condition is None or condition.status != "True":
+    condition = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION, "True")
+    if condition is None:
         return None
     unseen, leaving = marks_in(items), departures_in(items)
     since = min(unseen.values(), default=condition.last_transition_time)

@@ -99,8 +99,7 @@ def unplaced_bindings(observed: Observed) -> Iterator[Finding]:
     unplaced = [
         (binding, scheduled)
         for binding in observed.bindings
-        if (scheduled := find_condition(binding.status.conditions, "Scheduled")) is not None
-        and scheduled.status == "False"
+        if (scheduled := find_condition(binding.status.conditions, "Scheduled", "False")) is not None
         and hold_of(binding) is None
     ]
     yield from _grouped("is not placed", unplaced, observed.now)
@@ -143,12 +142,11 @@ def not_serving(observed: Observed) -> Iterator[Finding]:
     down = [binding for binding in observed.bindings if serves_nothing(binding)]
     late = ((binding, not_progressing(binding)) for binding in down)
     yield from _of_hindrances([(binding, hindrance) for binding, hindrance in late if hindrance], observed.now)
-    applied = ((binding, find_condition(binding.status.conditions, FULLY_APPLIED)) for binding in down)
+    applied = ((binding, find_condition(binding.status.conditions, FULLY_APPLIED, "True")) for binding in down)
     waiting: list[tuple[Binding, datetime | None]] = [
         (binding, None)
         for binding, condition in applied
         if condition is not None
-        and condition.status == "True"
         and condition.last_transition_time is not None
         and observed.now - condition.last_transition_time >= BECOMES_HEALTHY
         and not_progressing(binding) is None

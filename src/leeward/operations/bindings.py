@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from kubeclient import Client, NotFound
+from kubeclient import Client, NotFound, all_of
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.core.unreadable_objects import UnreadableObject, unreadable_object
-
-PAGE = 500
 
 
 class Bindings(NamedTuple):
@@ -53,10 +51,4 @@ async def list_manifests(client: Client, resource: Resource[Any], namespace: str
     """All objects of a kind, or those of one namespace, as they are on the wire, so that one
     that cannot be read does not hide the others."""
     kind = Resource.of_manifests(resource.api_version, resource.plural, resource.kind, resource.namespaced)
-    found, token = list[Manifest](), ""
-    while True:
-        page = await client.list(kind, namespace, limit=PAGE, continue_token=token)
-        found.extend(page.items)
-        token = page.continue_token
-        if not token:
-            return found
+    return await all_of(client, kind, namespace)

@@ -69,10 +69,8 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 def hold_of(binding: Binding) -> tuple[Hold, Condition] | None:
     """Hold that keeps a due eviction of the binding from happening, and its condition; None where there is none."""
-    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
-    if condition is None or condition.status != "True":
-        return None
-    return HOLDS.get(condition.reason, Hold.HELD), condition
+    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION, "True")
+    return (HOLDS.get(condition.reason, Hold.HELD), condition) if condition is not None else None
 
 
 def needs_somebody(about: str, sentence: str, details: tuple[str, ...] = (), next: str = "") -> Finding:

@@ -63,9 +63,8 @@ def hindrances_of(binding: Binding) -> Iterator[Hindrance]:
 
 def hindering(binding: Binding, condition_type: str) -> Condition | None:
     """The condition of that type where it says that the binding is hindered."""
-    found = find_condition(binding.status.conditions, condition_type)
     status = "False" if condition_type == REACHABLE_CONDITION else "True"
-    return found if found is not None and found.status == status else None
+    return find_condition(binding.status.conditions, condition_type, status)
 
 
 def stopped_rollout(binding: Binding) -> Hindrance | None:
@@ -85,8 +84,8 @@ def not_applied(binding: Binding) -> Hindrance | None:
     refusals = [f"in {name}: {item.applied_message}" for name, item in items.items() if _is_refused(item)]
     if not refusals:
         return None
-    applied = find_condition(binding.status.conditions, FULLY_APPLIED)
-    since = applied.last_transition_time if applied is not None and applied.status == "False" else None
+    applied = find_condition(binding.status.conditions, FULLY_APPLIED, "False")
+    since = applied.last_transition_time if applied is not None else None
     return Hindrance("is not applied", "AppliedFailed", "; ".join(refusals), since)
 
 

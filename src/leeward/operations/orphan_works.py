@@ -8,13 +8,10 @@ these: a binding that is gone by then was dissolved, and its Works before it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import TypeVar
 
 from controller_runtime import Key, key_of
-from kubeapi.resource import Resource
-from kubeclient import Client, Conflict, NotFound, NotServed
+from kubeclient import Client, Conflict, NotFound, NotServed, every
 from leeward.api.names import (
     BINDING_ID_LABEL,
     CLUSTER_BINDING_ID_LABEL,
@@ -27,9 +24,6 @@ from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import Owner, owners_of
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 
-T = TypeVar("T")
-
-PAGE_SIZE = 500
 ATTEMPTS = 3
 PAUSE_SECONDS = 0.1
 """Seconds between two of them: until a write that is under way can be read."""
@@ -74,7 +68,7 @@ async def find_orphan_works(control_plane: Client) -> tuple[OrphanWork, ...]:
     bindings = _Bindings(set(), set())
     for resource, _ in KINDS:
         binding: Binding
-        async for binding in _all(control_plane, resource):
+        async for binding in every(control_plane, resource):
             bindings.owners.add(Owner(*key_of(binding)))
             bindings.ids.update(_ids(binding))
     after = await _candidates(control_plane)
@@ -129,7 +123,7 @@ async def _has_binding(client: Client, orphan: OrphanWork) -> bool:
 
 async def _candidates(client: Client) -> dict[str, OrphanWork]:
     """Works, by uid, that name a binding and are not being deleted."""
-    found = [_read(work) async for work in _all(client, WORKS)]
+    found = [_read(work) async for work in every(client, WORKS)]
     return {work.uid: work for work in found if work is not None}
 
 
@@ -148,15 +142,3 @@ def _read(work: Work) -> OrphanWork | None:
 def _ids(named: Work | Binding) -> tuple[str, ...]:
     labels = named.metadata.labels
     return tuple(labels[label] for _, label in KINDS if labels.get(label))
-
-
-async def _all(client: Client, resource: Resource[T]) -> AsyncGenerator[T, None]:
-    """Raises: WorldError."""
-    token = ""
-    while True:
-        page = await client.list(resource, limit=PAGE_SIZE, continue_token=token)
-        for each in page.items:
-            yield each
-        token = page.continue_token
-        if not token:
-            return

@@ -23,7 +23,7 @@ from kubeapi.core import NAMESPACES
 from kubeapi.errors import NoCredential
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from kubeapi.resource import Resource
-from kubeclient import ApiError, Client, Conflict, NotFound, NotServed, WorldError
+from kubeclient import ApiError, Client, Conflict, NotFound, NotServed, WorldError, every
 from leeward.api.cluster import APIEnablement, Cluster
 from leeward.api.names import (
     HUB_ANNOTATION,
@@ -45,7 +45,6 @@ from leeward.runtime.server_identity import identity_of
 Reach = Callable[[Cluster], Awaitable[Client]]
 """Makes the client of a member, which is closed afterwards. Raises: WorldError, ValueError that say what is missing."""
 
-PAGE_SIZE = 500
 AT_ONCE = 8
 """Members that are read at the same time."""
 METHOD_NOT_ALLOWED = 405
@@ -261,14 +260,8 @@ def _kinds(enablements: Collection[APIEnablement]) -> list[tuple[str, str]]:
 async def _managed(client: Client, resource: Resource[Manifest]) -> AsyncGenerator[Manifest, None]:
     """All objects of a kind that carry the label of what was propagated, or of what was released."""
     for label in (MANAGED_LABEL, PRESERVED_ANNOTATION):
-        selector, token = f"{label}=true", ""
-        while True:
-            page = await client.list(resource, label_selector=selector, limit=PAGE_SIZE, continue_token=token)
-            for manifest in page.items:
-                yield manifest
-            token = page.continue_token
-            if not token:
-                break
+        async for manifest in every(client, resource, label_selector=f"{label}=true"):
+            yield manifest
 
 
 def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifest]) -> tuple[Orphan | None, _Standing]:
@@ -309,11 +302,4 @@ async def _has_work(client: Client, orphan: Orphan) -> bool:
 
 async def _works(client: Client) -> frozenset[Key]:
     """Raises: WorldError."""
-    known: set[Key] = set()
-    token = ""
-    while True:
-        page = await client.list(WORKS, limit=PAGE_SIZE, continue_token=token)
-        known.update(key_of(work) for work in page.items)
-        token = page.continue_token
-        if not token:
-            return frozenset(known)
+    return frozenset([key_of(work) async for work in every(client, WORKS)])

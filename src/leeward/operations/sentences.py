@@ -1,5 +1,6 @@
 """Instants, spans and counts as people read them: an instant in UTC, and beside it how far away it is."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -59,6 +60,11 @@ def at(instant: datetime, now: datetime) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 application`, `5 applications`"""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def places(targets: Mapping[str, int]) -> str:
+    """`member1:1 member2:2`"""
+    return " ".join(f"{name}:{replicas}" for name, replicas in sorted(targets.items())) or "nowhere"
 
 
 def counted_kind(number: int, kind: str) -> str:

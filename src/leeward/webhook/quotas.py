@@ -10,15 +10,14 @@ Several webhooks do not see what the others have just admitted.
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 from kubeapi import codec
 from kubeapi.loop import Clock
 from kubeapi.meta import Manifest
-from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in
-from kubeclient import Client
+from kubeclient import Client, every
 from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.core.amounts import Amounts, greatest
@@ -27,9 +26,6 @@ from leeward.core.quota.usage import usage_before, usage_of
 from leeward.webhook.reviews import refusal
 from leeward.webhook.store_rules import Untold, ask, refusal_for_now
 
-T = TypeVar("T")
-
-PAGE_SIZE = 500
 ADMITTED_SECONDS = 5.0
 """Seconds for which a write that was admitted counts, be it in the list or not: by then it is, or has failed."""
 _UNTOLD = "it cannot be told whether a quota leaves room for more"
@@ -71,7 +67,7 @@ class QuotaJudge:
         """Raises: WorldError."""
         namespace, name = str(request.get("namespace") or ""), str(request.get("name") or "")
         async with self._locks.setdefault(namespace, asyncio.Lock()):
-            quotas = [quota async for quota in self._all(FEDERATED_RESOURCE_QUOTAS, namespace)]
+            quotas = [quota async for quota in every(self._client, FEDERATED_RESOURCE_QUOTAS, namespace)]
             if not quotas:
                 return ""
             used = {name: usage async for name, usage in self._used(namespace)}
@@ -88,19 +84,8 @@ class QuotaJudge:
 
     async def _used(self, namespace: str) -> AsyncGenerator[tuple[str, Amounts], None]:
         """Usage by the binding's name. Raises: WorldError."""
-        async for binding in self._all(RESOURCE_BINDINGS, namespace):
+        async for binding in every(self._client, RESOURCE_BINDINGS, namespace):
             yield binding.name, usage_of(binding.spec, multiple_pod_templates=self._multiple_pod_templates)
-
-    async def _all(self, resource: Resource[T], namespace: str) -> AsyncGenerator[T, None]:
-        """Raises: WorldError."""
-        token = ""
-        while True:
-            page = await self._client.list(resource, namespace, limit=PAGE_SIZE, continue_token=token)
-            for each in page.items:
-                yield each
-            token = page.continue_token
-            if not token:
-                return
 
     def _usages(self, old: Manifest, new: Manifest) -> tuple[Amounts, Amounts]:
         """Usage of the binding before the write, and after it."""

@@ -20,7 +20,7 @@ from kubeapi.core import SECRETS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in
-from kubeclient import Client, NotFound, Patience, TooManyRequests, WorldError
+from kubeclient import Client, NotFound, Patience, TooManyRequests, WorldError, all_of
 from leeward.api.names import AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES, RESOURCE_INTERPRETER_CUSTOMIZATIONS
 from leeward.api.rules import bounds
@@ -34,7 +34,6 @@ SECONDS = 3.0
 """Seconds that an answer may take, less than the kube-apiserver waits for us."""
 PATIENCE = Patience(seconds=SECONDS - 1.0)
 """Patience of the webhook's client: the reason for which it is put off can still be told."""
-PAGE_SIZE = 500
 T = TypeVar("T")
 
 
@@ -62,18 +61,6 @@ def refusal_for_now(unknown: str, untold: Untold) -> Manifest:
     """The refusal of a write that cannot be judged yet, since `unknown` is not told."""
     message = f"{unknown}: {untold}; try again"
     return refusal(429, message, retry_after=untold.retry_after) if untold.retry_after else refusal(503, message)
-
-
-async def every(client: Client, resource: Resource[T]) -> list[T]:
-    """All objects of a kind. Raises: WorldError."""
-    found: list[T] = []
-    token = ""
-    while True:
-        page = await client.list(resource, limit=PAGE_SIZE, continue_token=token)
-        found += page.items
-        token = page.continue_token
-        if not token:
-            return found
 
 
 REVIEWS: Resource[Manifest] = Resource.of_manifests(
@@ -132,7 +119,7 @@ async def judge_customization(request: Mapping[str, Any], client: Client) -> Man
     problems = customization_problems(given, ())
     if not problems:
         try:
-            problems = customization_problems(given, await ask(every(client, _MANIFESTS)))
+            problems = customization_problems(given, await ask(all_of(client, _MANIFESTS)))
         except Untold as error:
             return refusal_for_now("it cannot be told what other customizations answer", error)
     return refusal(422, "; ".join(map(str, problems))) if problems else None
@@ -160,7 +147,7 @@ async def _problem(client: Client, name: str, cluster_id: str) -> str:
 
 async def _joined(client: Client) -> list[Joined]:
     """Raises: WorldError."""
-    clusters = await every(client, CLUSTERS)
+    clusters = await all_of(client, CLUSTERS)
     return [Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters]
 
 

@@ -51,12 +51,8 @@ def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
     objects: list[tuple[Resource[Manifest], str, Manifest]] = []
     for name, rules in _RULES.items():
         subject = {"kind": "ServiceAccount", "name": name, "namespace": SYSTEM_NAMESPACE}
-        role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": name}
-        objects += [
-            (SERVICE_ACCOUNTS, SYSTEM_NAMESPACE, {"metadata": {"name": name, "namespace": SYSTEM_NAMESPACE}}),
-            (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
-            (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
-        ]
+        account: Manifest = {"metadata": {"name": name, "namespace": SYSTEM_NAMESPACE}}
+        objects += [(SERVICE_ACCOUNTS, SYSTEM_NAMESPACE, account), *_role_everywhere(name, rules, subject)]
     for (name, namespace), rules in _RULES_WITHIN.items():
         objects += _role_within(namespace, name, rules, {"kind": "ServiceAccount", "namespace": SYSTEM_NAMESPACE})
     return [*objects, *_rights_to_the_address(), *_rights_of_agents()]
@@ -71,6 +67,16 @@ def _rights_to_the_address() -> list[tuple[Resource[Manifest], str, Manifest]]:
     return [
         (ROLES, SYSTEM_NAMESPACE, {"metadata": metadata, "rules": rules}),
         (ROLE_BINDINGS, SYSTEM_NAMESPACE, {"metadata": metadata, "subjects": [subject], "roleRef": role}),
+    ]
+
+
+def _role_everywhere(
+    name: str, rules: list[dict[str, Any]], subject: Manifest
+) -> list[tuple[Resource[Manifest], str, Manifest]]:
+    role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": name}
+    return [
+        (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
+        (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
     ]
 
 
@@ -93,12 +99,7 @@ def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
         (AGENT_GROUP, AGENT_GROUP, list(AGENT_RULES)),
         (BOOTSTRAPPERS, AGENTS_GROUP, [ASKING_RULE]),
     ):
-        role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": name}
-        subject = {"apiGroup": _RBAC, "kind": "Group", "name": group}
-        objects += [
-            (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
-            (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
-        ]
+        objects += _role_everywhere(name, rules, {"apiGroup": _RBAC, "kind": "Group", "name": group})
     agents = {"apiGroup": _RBAC, "kind": "Group"}
     making = _rule([""], ["secrets"], ["create"])
     objects += _role_within(CLUSTER_NAMESPACE, AGENT_GROUP, [making, LEASES_RULE], agents)

@@ -9,14 +9,14 @@ An order that was found may be as old as a backup, and nobody knows what has com
 where that is empty. Other orders about what lives there are carried out before. Holds: S5, S12.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from controller_runtime import key_of
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
 from kubeapi.unstructured import list_at, mappings_at, text_at
-from kubeclient import ApiError, Client, NotFound
+from kubeclient import ApiError, NotFound, every
 from leeward.api.work import Work
 from leeward.controllers.owned_claims import CLAIMS
 from leeward.runtime.controller_context import Member
@@ -24,7 +24,6 @@ from leeward.runtime.discovery import Discovery
 from leeward.runtime.member_works import MemberWorks
 
 PODS: Final = Resource.of_manifests("v1", "pods", "Pod", True)
-PAGE_SIZE = 500
 METHOD_NOT_ALLOWED = 405
 OF_CLUSTERS = frozenset({"Endpoints", "EndpointSlice", "Event", "Lease", "PodMetrics"})
 """Kinds that a cluster writes itself about what is in a namespace."""
@@ -52,7 +51,7 @@ class SharedContents:
 
         for resource, namespace in places:
             try:
-                async for each in _list(server.client, resource, namespace):
+                async for each in every(server.client, resource, namespace):
                     if _lives_in(each, resource.kind, shared, goes_along):
                         return f"{resource.kind} {key_of(each)}"
             except NotFound:
@@ -119,15 +118,3 @@ def _lives_in(
 def _is_bound(volume: ReadOnlyManifest, claim: ReadOnlyManifest) -> bool:
     bound = (text_at(volume, "spec", "claimRef", field) for field in ("namespace", "name"))
     return tuple(bound) == key_of(claim)
-
-
-async def _list(client: Client, resource: Resource[Manifest], namespace: str) -> AsyncIterator[Manifest]:
-    """Raises: WorldError."""
-    token = ""
-    while True:
-        page = await client.list(resource, namespace, limit=PAGE_SIZE, continue_token=token)
-        for each in page.items:
-            yield each
-        token = page.continue_token
-        if not token:
-            return

@@ -45,5 +45,4 @@ class HeldEvictions:
 
 def _hold(binding: Binding | None, kind: str) -> Condition | None:
     """The condition by which something of the binding is held; None where nothing is."""
-    condition = find_condition(binding.status.conditions, kind) if binding is not None else None
-    return condition if condition is not None and condition.status == "True" else None
+    return find_condition(binding.status.conditions, kind, "True") if binding is not None else None

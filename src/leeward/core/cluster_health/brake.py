@@ -27,13 +27,13 @@ from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import execution_space
+from leeward.api.taint_record import instant_in
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import NO_ANSWER, is_uncollected
 from leeward.core.cluster_health.silence import (
     Silence,
     follow_silence,
-    instant_in,
     parse_silence,
     quiet_enough_at,
     render_silence,

@@ -43,8 +43,7 @@ def is_accepted(cluster: Cluster, uid: str) -> bool:
 
 def replaced(cluster: Cluster) -> Condition | None:
     """The condition of a cluster that was rebuilt under its name, until somebody confirms it."""
-    found = find_condition(cluster.status.conditions, REPLACED_CONDITION)
-    return found if found is not None and found.status == "True" else None
+    return find_condition(cluster.status.conditions, REPLACED_CONDITION, "True")
 
 
 def replaced_by(cluster: Cluster) -> str:

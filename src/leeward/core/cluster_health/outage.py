@@ -145,8 +145,8 @@ def with_last_seen(before: Sequence[Condition], after: Sequence[Condition], now:
         return remove_condition(after, LAST_SEEN_CONDITION)
     if was is None or was.status != "True":
         return tuple(after)
-    failing = find_condition(before, FAILING_CONDITION)
-    begun = failing.last_transition_time if failing is not None and failing.status == "True" else None
+    failing = find_condition(before, FAILING_CONDITION, "True")
+    begun = failing.last_transition_time if failing is not None else None
     since = min(begun or now, ready.last_transition_time or now)
     message = "nothing is known of what runs in the cluster since then"
     last_seen = Condition(LAST_SEEN_CONDITION, "False", ready.reason, message, since)

@@ -123,9 +123,7 @@ def name_is_gone(cluster: Cluster, failure: str, now: datetime) -> Condition | N
 def unobserved(cluster: Cluster) -> Condition | None:
     """The condition of a cluster at which nobody can look now; None where it says nothing any more: who has set it is
     not heard of."""
-    ready, found = cluster.ready, find_condition(cluster.status.conditions, NOT_OBSERVED_CONDITION)
-    if found is None or found.status != "True":
-        return None
+    ready, found = cluster.ready, find_condition(cluster.status.conditions, NOT_OBSERVED_CONDITION, "True")
     return None if ready is not None and ready.status == "Unknown" else found
 
 

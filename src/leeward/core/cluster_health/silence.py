@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from kubeapi.meta import format_time, parse_time
+from kubeapi.meta import format_time
+from leeward.api.taint_record import instant_in
 from leeward.core.cluster_health.watched_time import WatchedTime
 
 
@@ -66,11 +67,3 @@ def render_silence(silence: Silence | None) -> dict[str, str]:
     if silence.quiet_since is not None:
         data["silenceQuietSince"] = format_time(silence.quiet_since)
     return data
-
-
-def instant_in(text: str | None) -> datetime | None:
-    """Instant in a text; None where there is none that can be read."""
-    try:
-        return parse_time(text) if text else None
-    except ValueError:
-        return None

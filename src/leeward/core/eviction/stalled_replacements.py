@@ -151,8 +151,8 @@ def _not_rendered(
 
 
 def _is_suspended(work: Work) -> bool:
-    dispatching = find_condition(work.status.conditions, DISPATCHING)
-    return bool(work.spec.suspend_dispatching) or (dispatching is not None and dispatching.status == "False")
+    is_suspended = find_condition(work.status.conditions, DISPATCHING, "False") is not None
+    return bool(work.spec.suspend_dispatching) or is_suspended
 
 
 def _expected_since(cluster: Cluster, work: Work) -> datetime | None:

@@ -75,8 +75,7 @@ def held_since(binding: Binding) -> datetime | None:
 
 def told_held(binding: Binding) -> Condition | None:
     """The condition of the binding that says that a gate holds something; None where it says no such thing."""
-    found = find_condition(binding.status.conditions, REPLACEMENT_HELD_CONDITION)
-    return found if found is not None and found.status == "True" else None
+    return find_condition(binding.status.conditions, REPLACEMENT_HELD_CONDITION, "True")
 
 
 def pause_after(waited: timedelta) -> timedelta:

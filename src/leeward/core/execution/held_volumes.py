@@ -71,5 +71,4 @@ def volumes_held(works: Mapping[str, Work]) -> Condition | None:
 
 def held_in(work: Work) -> Condition | None:
     """The condition of a Work that is held back."""
-    found = find_condition(work.status.conditions, VOLUMES_HELD_CONDITION)
-    return found if found is not None and found.status == "True" else None
+    return find_condition(work.status.conditions, VOLUMES_HELD_CONDITION, "True")

@@ -94,7 +94,7 @@ def sight_of(
     targets = spec.assigned
     task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == name), None)
     holding = (EVICTION_HELD_CONDITION, REPLACEMENT_HELD_CONDITION)
-    held = [find_condition(binding.status.conditions, each) for each in holding]
+    held = [find_condition(binding.status.conditions, each, "True") for each in holding]
     has_left = task is not None or name not in targets
     tolerated, due_at = _toleration(spec, lost, now, watched)
     return CopySight(
@@ -106,7 +106,7 @@ def sight_of(
         uid=spec.resource.uid,
         made_at=binding.metadata.creation_timestamp,
         task=task,
-        hold=next((each for each in held if each is not None and each.status == "True"), None),
+        hold=next((each for each in held if each is not None), None),
         tolerated_seconds=tolerated,
         due_at=due_at,
         is_replaced=has_left and _is_replaced(binding, name, clusters, work_in),

@@ -118,8 +118,7 @@ def is_waiting(binding: Binding) -> bool:
 
 def is_unplaced(binding: Binding) -> bool:
     """Tells whether it has found no place."""
-    scheduled = find_condition(binding.status.conditions, "Scheduled")
-    return scheduled is not None and scheduled.status == "False"
+    return find_condition(binding.status.conditions, "Scheduled", "False") is not None
 
 
 def is_decided_alike(before: Binding, after: Binding) -> bool:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from leeward.answers.fleet_state import BindingName, key_of_binding, spec_there
 from leeward.answers.running_outage import applications_in
-from leeward.api.meta import find_condition
 from leeward.api.outage import ClusterOutage
 from leeward.api.work import Binding, ResourceBindingSpec, is_application
 from leeward.core.cluster_health.outage import clusters_of
+from leeward.core.placement.concern import is_unplaced
 from leeward.dashboard.views.policy_rows import claim_of
 from leeward.operations.findings import hold_of
 from leeward.operations.hindrances import hindrances_of, serves_nothing, stopped_rollout
@@ -122,7 +122,6 @@ class BindingIndex:
 
 def is_found_something_about(binding: Binding) -> bool:
     """Tells whether `operations.binding_findings` may tell something of it."""
-    scheduled = find_condition(binding.status.conditions, "Scheduled")
-    is_unplaced = scheduled is not None and scheduled.status == "False"
     is_of_no_use = any(hindrances_of(binding)) or bool(stopped_rollout(binding)) or serves_nothing(binding)
-    return is_unplaced or hold_of(binding) is not None or is_of_no_use or bool(binding.spec.graceful_eviction_tasks)
+    is_held = is_unplaced(binding) or hold_of(binding) is not None
+    return is_held or is_of_no_use or bool(binding.spec.graceful_eviction_tasks)

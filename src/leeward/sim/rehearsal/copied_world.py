@@ -38,6 +38,7 @@ from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import EvictionSettings, ManagerSettings, Safety
 from leeward.manager.timing import Timing
 from leeward.operations.drain import workload_of
+from leeward.operations.sentences import places
 from leeward.sim.member import Mode, SimulatedMember
 from leeward.sim.rehearsal.other_load import OTHERS_NAMESPACE, nodes_of, other_pods
 from leeward.sim.rehearsal.putting_back import Remembered, put_back
@@ -144,11 +145,13 @@ class CopiedWorld(World):
         self.start_controllers()
         await asyncio.sleep(SETTLING_SECONDS - self.timing.cluster_status_update_frequency / 2)
         for key in self.templates.manifests:
-            binding, before = self.any_binding(key), _targets(self.state.bindings[key])
-            now = _targets(binding) if binding is not None else {}
+            binding, before = self.any_binding(key), self.state.bindings[key].spec.assigned
+            now = binding.spec.assigned if binding is not None else {}
             if now != before:
                 workload = workload_of(self.state.bindings[key])
-                self.notes.differs.append(f"{workload} moves before anything is done: {_said(before)} to {_said(now)}")
+                self.notes.differs.append(
+                    f"{workload} moves before anything is done: {places(before)} to {places(now)}"
+                )
 
     def any_binding(self, key: BindingName) -> Binding | None:
         """Binding of either kind, as it is now."""
@@ -246,14 +249,6 @@ def _is_unready(cluster: Cluster) -> bool:
     """Tells whether it answers, and says that it is not well."""
     ready = cluster.ready
     return ready is not None and ready.reason == "ClusterNotReady"
-
-
-def _targets(binding: Binding) -> dict[str, int]:
-    return {target.name: target.replicas for target in binding.spec.clusters}
-
-
-def _said(targets: Mapping[str, int]) -> str:
-    return " ".join(f"{name}:{replicas}" for name, replicas in sorted(targets.items())) or "nowhere"
 
 
 BUILDING = Choice(

@@ -15,8 +15,8 @@ from leeward.answers.subjects import binding_asked_of
 from leeward.operations import OperationFailed
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
-from leeward.operations.sentences import counted
-from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happening, held_reason, said_places
+from leeward.operations.sentences import counted, places
+from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happening, held_reason
 from leeward.sim.rehearsal.scenario_file import Expectation, Scenario, ScenarioProblem
 
 
@@ -148,7 +148,7 @@ def _placed(asked: Expectation, bindings: Sequence[BindingName], seen: FleetReco
         wanted = asked.placed_on
         is_so = there == dict(wanted) if isinstance(wanted, Mapping) else set(there) == set(wanted or ())
         if not is_so:
-            yield Shortfall(_name(seen, key), None, f"it is in {said_places(there)} at the end")
+            yield Shortfall(_name(seen, key), None, f"it is in {places(there)} at the end")
 
 
 def _held(asked: Expectation, bindings: Sequence[BindingName], seen: FleetRecorder) -> Iterator[Shortfall]:
@@ -175,8 +175,8 @@ _CLAIMS: Sequence[tuple[Callable[[Expectation], object], _Claim]] = (
 
 
 def _sentence(asked: Expectation) -> str:
-    places = asked.placed_on
-    said = said_places(places) if isinstance(places, Mapping) else " ".join(places or ())
+    wanted = asked.placed_on
+    said = places(wanted) if isinstance(wanted, Mapping) else " ".join(wanted or ())
     return {
         "recovered_within": f"recovered within {asked.recovered_within}",
         "never_fewer_than": f"never fewer than {asked.never_fewer_than} serve",

@@ -30,8 +30,10 @@ from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
 from leeward.core.cluster_health.brake import parse_brake
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import decide
+from leeward.core.placement.concern import is_unplaced
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
+from leeward.operations.sentences import places
 from leeward.sim.rehearsal.copied_world import CopiedWorld
 
 CLUSTERS = "/cluster.karmada.io/clusters/"
@@ -209,10 +211,10 @@ class FleetRecorder:
             self._note_serving(key)
 
     def _tell_of_binding(self, key: BindingName, before: Binding, now: Binding) -> None:
-        was, places, workload = _targets(before), _targets(now), workload_of(now)
-        if was != places:
-            left = ",".join(sorted(name for name, count in was.items() if places.get(name, -1) < count))
-            sentence = f"{workload} goes from {said_places(was)} to {said_places(places)}"
+        was, goes_to, workload = before.spec.assigned, now.spec.assigned, workload_of(now)
+        if was != goes_to:
+            left = ",".join(sorted(name for name, count in was.items() if goes_to.get(name, -1) < count))
+            sentence = f"{workload} goes from {places(was)} to {places(goes_to)}"
             self.tell(Happening.MOVED, sentence, binding=key, cluster=left, evicts=bool(left))
         held, was_held = held_reason(now), held_reason(before)
         if held != was_held:
@@ -276,23 +278,12 @@ def ready_of(manifest: Mapping[str, Any]) -> int:
             return 1
 
 
-def said_places(targets: Mapping[str, int]) -> str:
-    """`member1:1 member2:2`"""
-    return " ".join(f"{name}:{replicas}" for name, replicas in sorted(targets.items())) or "nowhere"
-
-
-def _targets(binding: Binding) -> dict[str, int]:
-    return {target.name: target.replicas for target in binding.spec.clusters}
-
-
 def _lacks_place(binding: Binding) -> bool:
     """Tells whether the scheduler finds no place for it, or for a copy that is to leave."""
-    scheduled = find_condition(binding.status.conditions, "Scheduled")
-    is_unplaced = scheduled is not None and scheduled.status == "False"
-    return is_unplaced or held_reason(binding) == HeldReason.NO_PLACE_TO_GO
+    return is_unplaced(binding) or held_reason(binding) == HeldReason.NO_PLACE_TO_GO
 
 
 def held_reason(binding: Binding) -> str:
     """Reason for which its eviction is held; empty where none is."""
-    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
-    return condition.reason if condition is not None and condition.status == "True" else ""
+    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION, "True")
+    return condition.reason if condition is not None else ""

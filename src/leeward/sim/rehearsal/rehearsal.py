@@ -218,4 +218,4 @@ def _application(recorder: FleetRecorder, key: BindingName, before: dict[str, in
 
 def _targets(recorder: FleetRecorder, key: BindingName) -> dict[str, int]:
     binding = recorder.bindings.get(key)
-    return {target.name: target.replicas for target in binding.spec.clusters} if binding is not None else {}
+    return binding.spec.assigned if binding is not None else {}
