@@ -6,18 +6,20 @@ it is have to find a place in the same cluster, or nobody goes:
     others are elsewhere already     it goes where they are; only there, if they have left from where it is
     they are with it                 a cluster is looked for that takes all of them
     a copy of another one has left   it follows there, with an eviction of its own that lasts until it serves there
+    that place does not take it      all go on to a third one, or it goes alone out of a cluster that is lost
 
 A member that is not due itself follows by the decision for a cluster that has to be left: all guards hold, and the law.
 Nobody is deleted to follow, nor under the brake. A member without a place waits for the others' cluster.
 
-Every member comes to the same answer, whoever is decided first. The room of those that follow is reserved.
+Every member comes to the same answer, whoever is decided first. The room of those that follow is reserved. Between two
+writes much can change: evictions wait for who is left behind, and the last to move leads.
 
 Holds: S1, S2, S11. Karmada's workload affinity is a filter: there each member moves by itself.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -29,9 +31,11 @@ from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
+from leeward.core.cluster_health.watched_time import BEGINNING
 from leeward.core.copies.job_copies import over_in
 from leeward.core.eviction.due_evictions import Eviction, decide_stay
 from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.eviction.progress import grace_end_of
 from leeward.core.eviction.tasks import Producer
 from leeward.core.moving_together import target_of
 from leeward.core.placement import Decision, Snapshot, decide
@@ -87,14 +91,17 @@ class _Group:
             return alone
         follows = goes == place and self._is_left_behind(place)
         if goes == place and not follows:
-            return alone
+            return self._waiting(alone)
         settled = self._settled(place, goes)
         if settled and (found := self._leave(place, settled, [self.own], follows)) is not None:
-            return found
-        if not settled or self._are_apart(place):
-            moving = [name for name, each in self.members.items() if _place_of(each) == place]
-            if (found := self._leave(place, None, moving, follows)) is not None:
-                return found
+            return self._waiting(found)
+        here = [name for name, each in self.members.items() if _place_of(each) == place]
+        left = [n for n, each in self.members.items() if place in _leaving(each) and self._is_settled(each, place)]
+        if left and (found := self._leave(place, None, [*here, *left], follows)) is not None:
+            return self._waiting(found)
+        keeps = left and (follows or self._is_settled(self.members[self.own], ""))
+        if (not settled or (place and not keeps)) and (found := self._leave(place, None, here, follows)) is not None:
+            return self._waiting(found)
         return alone if follows and alone.held is not None else self._held(alone)
 
     def _leave(self, place: str, goals: Collection[str] | None, who: Collection[str], follows: bool) -> Decision | None:
@@ -102,16 +109,11 @@ class _Group:
         for name in who if self.reserves else ():
             self.fleet.release(owner_of(self.members[name].binding), self.members[name].binding.spec.clusters)
         self.alone.clear()
-        is_leaving = follows or any(place in _left_by(self._alone(name).eviction_tasks) for name in who)
+        is_leaving = follows or any(place in _left_by(self._alone(name)) for name in who)
         for goal in self._places(who) if goals is None else goals:
             if (found := self._all_to(goal, who, is_leaving=is_leaving)) is not None:
                 return found
         return None
-
-    def _are_apart(self, place: str) -> bool:
-        """Tells whether those that are elsewhere never shared this place: to hold a member here parts nobody less."""
-        others = (each for each in self.members.values() if self._is_settled(each, place))
-        return bool(place) and all(place not in _left_by(m.binding.spec.graceful_eviction_tasks) for m in others)
 
     def _alone(self, name: str) -> Decision:
         if name not in self.alone:
@@ -122,12 +124,40 @@ class _Group:
         return target_of(self._alone(name).clusters) not in ("", None, _place_of(self.members[name]))
 
     def _is_left_behind(self, place: str) -> bool:
-        """Tells whether another member is on its way from this place to one where it may stay."""
-        others = (each for name, each in self.members.items() if name != self.own)
+        """Tells whether another member is on its way to a place where it may stay.
+
+        It comes from this place, or left later from one that both are leaving."""
+        own = {name: (_began(task), self.own) for name, task in _leaving(self.members[self.own]).items()}
         return any(
-            place in _left_by(each.binding.spec.graceful_eviction_tasks) and self._is_settled(each, place)
-            for each in others
+            cluster == place or (cluster in own and (_began(task), name) > own[cluster])
+            for name, each in self.members.items()
+            if name != self.own and self._is_settled(each, place)
+            for cluster, task in _leaving(each).items()
         )
+
+    def _waiting(self, decision: Decision) -> Decision:
+        """The decision, with evictions that wait, until they are late, for members in or from the same cluster.
+
+        They tell who follows where it comes from."""
+        snapshot, goal = self.members[self.own], target_of(decision.clusters)
+        others = [each for each in self.members.values() if _place_of(each) != goal]
+        shared = {_place_of(each) for each in others}.union(*map(_leaving, others)).intersection(decision.finished)
+        waiting = {n: t for n, t in _leaving(snapshot).items() if n in shared and self._may_wait(t, snapshot)}
+        if not waiting:
+            return decision
+        return replace(
+            decision,
+            eviction_tasks=(*waiting.values(), *decision.eviction_tasks),
+            finished=tuple(name for name in decision.finished if name not in waiting),
+            wake_at=min(decision.wake_at or snapshot.now + RETRY, snapshot.now + RETRY),
+        )
+
+    def _may_wait(self, task: GracefulEvictionTask, member: Snapshot) -> bool:
+        """Tells whether an eviction that could end may go on: no time, person or unjoin ends it."""
+        cluster, seconds = self.fleet.get(task.from_cluster), member.settings.graceful_seconds
+        is_late = member.now > grace_end_of(task, member.now, seconds, member.attention)
+        is_listed = cluster is not None and not cluster.is_being_deleted
+        return is_listed and not is_late and task.purge_rules.keeps_copy and task.suppress_deletion is None
 
     def _is_settled(self, member: Snapshot, place: str) -> bool:
         """Tells whether a member is elsewhere, where it may stay."""
@@ -212,7 +242,7 @@ class _Group:
         finally:
             self.fleet.put(cluster)
         is_lost = looks_dead(cluster) or cluster.has_no_execute
-        known = {task.from_cluster for task in member.binding.spec.graceful_eviction_tasks}
+        known = _leaving(member)
         tasks = tuple(
             msgspec.structs.replace(task, reason=GROUP_LEFT, producer=Producer.LEEWARD.value)
             if task.from_cluster == place and place not in known and not is_lost
@@ -233,7 +263,7 @@ class _Group:
         message, spec = f"its group {self.name} is kept together: {why}", snapshot.binding.spec
         held = Condition(EVICTION_HELD_CONDITION, "True", HeldReason.GROUP_HELD.value, message)
         stays = self._asked(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), self.fleet.keys())
-        opened = _left_by(stays.eviction_tasks) - _left_by(spec.graceful_eviction_tasks)
+        opened = _left_by(stays) - _leaving(snapshot).keys()
         if place and target_of(stays.clusters) == place and not opened:
             return replace(stays, held=held, wake_at=min(stays.wake_at or snapshot.now + RETRY, snapshot.now + RETRY))
         return Decision(
@@ -252,8 +282,17 @@ def _place_of(member: Snapshot) -> str | None:
     return target_of(member.binding.spec.clusters)
 
 
-def _left_by(tasks: tuple[GracefulEvictionTask, ...]) -> set[str]:
-    return {task.from_cluster for task in tasks}
+def _leaving(member: Snapshot) -> dict[str, GracefulEvictionTask]:
+    """Open tasks by the cluster that they are from."""
+    return {task.from_cluster: task for task in member.binding.spec.graceful_eviction_tasks}
+
+
+def _began(task: GracefulEvictionTask) -> datetime:
+    return task.creation_timestamp or BEGINNING
+
+
+def _left_by(decision: Decision) -> set[str]:
+    return {task.from_cluster for task in decision.eviction_tasks}
 
 
 def _is_over(member: Snapshot) -> bool:

@@ -203,7 +203,7 @@ def assess_tasks(
     is_under_way = any(copies.rows[target.name].is_under_way for target in binding.spec.clusters)
     instants = [] if copies.settles_at is None else [copies.settles_at]
     for task in binding.spec.graceful_eviction_tasks:
-        name, end = task.from_cluster, _grace_end(task, now, grace_seconds, attention)
+        name, end = task.from_cluster, grace_end_of(task, now, grace_seconds, attention)
         if task.creation_timestamp is None:
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
             instants += [end + _INSTANT] if task.suppress_deletion is None else []
@@ -230,8 +230,8 @@ def _is_placed(binding: Binding) -> bool:
     return bool(spec.clusters) and has_all
 
 
-def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, attention: Attention) -> datetime:
-    """The end of time for instants that somebody has written and that lie beyond it."""
+def grace_end_of(task: GracefulEvictionTask, now: datetime, grace_seconds: float, attention: Attention) -> datetime:
+    """End of a task's grace period; the end of time for instants that somebody has written and that lie beyond it."""
     try:
         since = attention.time.moved(task.creation_timestamp or wire_time(now))
         return min(since + timedelta(seconds=grace_of(task, grace_seconds)), END_OF_TIME)
