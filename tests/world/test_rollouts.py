@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubeapi.meta import Manifest
 from leeward.answers.outage_report import report
 from leeward.answers.reading import read_outages
 from leeward.answers.rendered_copies import render_copies
@@ -37,7 +38,7 @@ from tests.world.staging import (
     web_runs,
 )
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
-from tests.world.test_overrides import OVERRIDES, overriding
+from tests.world.test_overrides import CLUSTER_OVERRIDES, OVERRIDES, overriding
 
 
 def test_a_good_change_goes_from_stage_to_stage() -> None:
@@ -199,6 +200,26 @@ def test_a_change_of_an_override_goes_from_stage_to_stage() -> None:
         await world.client.delete(OVERRIDES, "tag", "default")
         await world.sleep(60)
         assert await images(world) == dict.fromkeys(MEMBERS, OLD)
+
+    told(story)
+
+
+@pytest.mark.parametrize("selector", [{"name": "web"}, {"labelSelector": {"matchLabels": {"tier": "edge"}}}])
+def test_a_change_of_an_override_waits_where_another_override_changes_labels(selector: Manifest) -> None:
+    """A label of a ClusterOverridePolicy selects the OverridePolicy: both are parts of the revision."""
+
+    async def story(world: World) -> None:
+        labels = [{"operator": "add", "value": {"tier": "edge"}}]
+        await world.client.create(CLUSTER_OVERRIDES, overriding("tier", {"name": "web"}, labelsOverrider=labels))
+        mine = overriding("tag", selector, imageOverrider=REPLACED)
+        await world.client.create(OVERRIDES, mine, "default")
+        await web_runs(world)
+        found = overriding("tag", selector, imageOverrider=[{**REPLACED[0], "value": "2"}])
+        await world.client.patch(OVERRIDES, "tag", {"spec": found["spec"]}, "default")
+        await world.sleep(60)
+        assert await images(world) == {"member1": "nginx:2", "member2": OLD, "member3": OLD}
+        await world.until(lambda: reason(world) == "Complete", 1_800)
+        assert await images(world) == dict.fromkeys(MEMBERS, "nginx:2")
 
     told(story)
 

@@ -165,7 +165,7 @@ def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool
 def _is_in_vain(truth: GroundTruth, binding: Binding, name: str, works: Mapping[str, Work]) -> bool:
     """Tells whether the target cannot serve: somebody else's object takes its place, or no member can run it."""
     copy = truth.copy(name, binding)
-    return _is_foreign(works.get(name)) or (copy is not None and is_broken(copy))
+    return _is_foreign(works.get(name)) or (copy is not None and (is_broken(copy) or _outgrows(truth, binding, copy)))
 
 
 def _has_claims(truth: GroundTruth, binding: Binding, member: str) -> bool:
@@ -221,7 +221,7 @@ def _copy(
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"
     elif copy.get("status", {}).get("readyReplicas", 0) != replicas and not (
-        is_broken(copy) or _has_to_do_without(truth, binding, copy, name)
+        is_broken(copy) or _has_to_do_without(truth, binding, copy, name) or _outgrows(truth, binding, copy)
     ):
         yield f"of {replicas} replicas in {name} {copy.get('status', {}).get('readyReplicas', 0)} are ready"
     if not is_older and _image(copy) != _image(template):
@@ -249,6 +249,18 @@ def _dependencies(truth: GroundTruth, key: Key, binding: ResourceBinding) -> Ite
         needed_by = needed_in(truth, (resource.kind, resource.name), key.namespace)
         for cluster in sorted(set(truth.works_of(key)) - needed_by):
             yield f"it is in {cluster}, where nobody needs it"
+
+
+def _outgrows(truth: GroundTruth, binding: Binding, copy: Manifest) -> bool:
+    """Tells whether the copy has an older revision that asks for more than the template, by which room was counted."""
+    template = truth.template_of(binding)
+    is_older = template is not None and copy["kind"] == "Deployment" and is_stopped(truth, binding)
+    return template is not None and is_older and _cpu(copy) > _cpu(template)
+
+
+def _cpu(deployment: Manifest) -> int:
+    """CPUs that a replica asks for."""
+    return int(deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"])
 
 
 def _image(manifest: Manifest) -> str:

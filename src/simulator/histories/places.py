@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from leeward.api.names import FLAPPING_TAINT, MEMORY_ANNOTATION
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from simulator.histories.checkers.quotas import EXCEEDED, refusal_in
+from simulator.histories.generator import LARGE_CPU
 from simulator.histories.ground_truth import GroundTruth
 from simulator.histories.manifests import BATCHES
 
@@ -19,16 +20,22 @@ class Place:
     `roomless`: it is divided by room, and its replicas take none in the members. Room is told in grades of nodes
     (4, 8 or 16 replicas in the same cluster, as the Pods of others lie on its nodes), and what is assigned counts as
     room beside it for a result that is made afresh: shares differ with both. On how many clusters it is does not.
+
+    `crowded`: it is divided by room, and its replicas take half a node each. Where no cluster has room beside them, a
+    result that is made afresh is the one before.
     """
 
     replicas: Mapping[str, int]
     divided: bool
     choosy: bool
     roomless: bool = False
+    crowded: bool = False
 
     def agrees(self, other: "Place") -> bool:
         """Tells whether the difference is a tie at most."""
         here, there = self.replicas, other.replicas
+        if self.crowded:
+            return sum(here.values()) == sum(there.values())
         if self.roomless:
             return sum(here.values()) == sum(there.values()) and len(here) == len(there)
         if self.choosy:
@@ -70,7 +77,10 @@ def place_of(binding: ResourceBinding) -> Place:
     weights = strategy.weight_preference if strategy is not None else None
     by_room = packs or (weights is not None and bool(weights.dynamic_weight))
     roomless = spec.is_divided and by_room and spec.resource.kind == BATCHES.kind
-    return Place({target.name: target.replicas for target in spec.clusters}, spec.is_divided, choosy, roomless)
+    asked = spec.replica_requirements.resource_request.get("cpu") if spec.replica_requirements is not None else None
+    crowded = spec.is_divided and by_room and asked == str(LARGE_CPU)
+    replicas = {target.name: target.replicas for target in spec.clusters}
+    return Place(replicas, spec.is_divided, choosy, roomless, crowded)
 
 
 def _has_failed(binding: ResourceBinding) -> bool:

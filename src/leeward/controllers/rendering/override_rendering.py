@@ -8,7 +8,7 @@ without what is to be overridden (Holds: S5, S10, S14).
 Karmada: pkg/controllers/binding/common.go (`ensureWork`), pkg/util/overridemanager.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,7 +26,7 @@ from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
 from leeward.controllers.rendering.rendered_admission import RenderedAdmission
-from leeward.core.overrides.applicable import rules_for
+from leeward.core.overrides.applicable import rules_for, select_overridden, selecting
 from leeward.core.overrides.applied import policies_in
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.overrides.rendering import Overridden, OverrideFailure, too_many
@@ -37,6 +37,8 @@ from leeward.runtime.override_matching import KindOf, OverrideMatching, kind_of_
 UNREAD_AGAIN = timedelta(seconds=30)
 """Pause after which a policy that could not be read is looked for again, and admission is asked again: of the deletion
 of the one, and of changed rules of the other, nothing is told."""
+Selecting = Callable[[ReadOnlyManifest], Awaitable[Sequence[Rules] | OverrideFailure]]
+"""Function from a manifest to the OverridePolicies that select it."""
 _APPLIED = (APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION)
 
 
@@ -93,29 +95,43 @@ class OverrideRendering:
         Raises: Unreachable while the policies have not been listed."""
         await self._matching.wait_synced()
         if rules is not None:
-            return await self._render_all(manifests, *rules)
+            cluster_wide, kept = rules[0], [(each, select_overridden(each[0].policy)) for each in rules[1]]
+
+            async def selecting_kept(manifest: ReadOnlyManifest) -> Sequence[Rules]:
+                return selecting(kept, manifest)
+
+            return await self._render_all(manifests, cluster_wide, selecting(kept, template), selecting_kept)
         if unread := self._applied_unread(present.values()) or await self._selecting_unread(template):
             failures = dict.fromkeys(manifests, OverrideFailure(None, unread))
             return Rendering({}, failures=failures, look_at=self._plane.clock.now() + UNREAD_AGAIN)
         cluster_wide = await self._matching.cluster_wide(template)
-        return await self._render_all(manifests, cluster_wide, await self._matching.namespaced(template))
+        own = await self._matching.namespaced(template)
+        return await self._render_all(manifests, cluster_wide, own, self._selecting)
 
     async def policies(self, template: ReadOnlyManifest) -> Sequence[Rules] | None:
-        """The policies that select the template; None while one that may do so cannot be read. Raises: Unreachable."""
+        """The policies that select the template, and the OverridePolicies that may select it by the labels that it gets
+        in a cluster; None while one of either cannot be read. Raises: Unreachable."""
         await self._matching.wait_synced()
-        if await self._selecting_unread(template):
+        cluster_wide = await self._matching.cluster_wide(template)
+        any_labels = not all(rule.ignores_labels for rules in cluster_wide for rule in rules)
+        if await self._selecting_unread(template, any_labels=any_labels):
             return None
-        return (*await self._matching.cluster_wide(template), *await self._matching.namespaced(template))
+        return (*cluster_wide, *await self._matching.namespaced(template, any_labels=any_labels))
 
     async def _render_all(
-        self, manifests: Mapping[str, ReadOnlyManifest], cluster_wide: Sequence[Rules], own: Sequence[Rules]
+        self,
+        manifests: Mapping[str, ReadOnlyManifest],
+        cluster_wide: Sequence[Rules],
+        own: Sequence[Rules],
+        select: Selecting,
     ) -> Rendering:
+        """`own` select the template; `select` says which ones do where its labels are overridden."""
         if not cluster_wide and not own:
             return Rendering({name: Overridden(each) for name, each in manifests.items()}, is_overridden=False)
         rendered, refused = dict[str, Overridden](), dict[str, OverrideFailure]()
         known = RenderedOverrides()
         for cluster, manifest in manifests.items():
-            result = await self._render(self._clusters.get(cluster), manifest, cluster_wide, own, known)
+            result = await self._render(self._clusters.get(cluster), manifest, cluster_wide, own, select, known)
             if isinstance(result, OverrideFailure):
                 refused[cluster] = result
             else:
@@ -132,9 +148,9 @@ class OverrideRendering:
         manifest: ReadOnlyManifest,
         cluster_wide: Sequence[Rules],
         own: Sequence[Rules],
+        select: Selecting,
         known: RenderedOverrides,
     ) -> Overridden | OverrideFailure:
-        """`own` select the template; where its labels are overridden, others may."""
         if cluster is None:
             return OverrideFailure(None, "the Cluster is not known, and so not which rules mean it")
         first = known.override(Overridden(manifest), rules_for(cluster, cluster_wide))
@@ -142,17 +158,23 @@ class OverrideRendering:
         if isinstance(result, OverrideFailure):
             return result
         if labels_of(result.manifest) != labels_of(manifest):
-            if unread := await self._selecting_unread(result.manifest):
-                return OverrideFailure(None, unread)
-            own = await self._matching.namespaced(result.manifest)
+            chosen = await select(result.manifest)
+            if isinstance(chosen, OverrideFailure):
+                return chosen
+            own = chosen
         return too_many(own) or await self._plane.turns.finish(known.override(result, rules_for(cluster, own)))
 
-    async def _selecting_unread(self, manifest: ReadOnlyManifest) -> str:
+    async def _selecting(self, manifest: ReadOnlyManifest) -> Sequence[Rules] | OverrideFailure:
+        """The OverridePolicies that select a manifest as the cluster-wide ones made it."""
+        unread = await self._selecting_unread(manifest)
+        return OverrideFailure(None, unread) if unread else await self._matching.namespaced(manifest)
+
+    async def _selecting_unread(self, manifest: ReadOnlyManifest, *, any_labels: bool = False) -> str:
         """A sentence about a policy that may select the manifest, and of which nothing is known; empty without one."""
         cluster_wide, own = self._matching.never_read()
         if (key := await self._matching.first_selecting(cluster_wide, manifest)) is not None:
             return _unread(f"ClusterOverridePolicy {key}", cluster_wide[key], ClusterOverridePolicy, "may select this")
-        if (key := await self._matching.first_selecting(own, manifest)) is not None:
+        if (key := await self._matching.first_selecting(own, manifest, any_labels=any_labels)) is not None:
             return _unread(f"OverridePolicy {key}", own[key], OverridePolicy, "may select this")
         return ""
 
