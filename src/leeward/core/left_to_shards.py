@@ -1,25 +1,34 @@
-"""Words that a leader leaves to its shards, so that each status of a binding has one writer.
+"""Words that a leader and its shards leave to each other, so that each status of a binding has one writer.
 
-The status that a decision makes stands on the binding, written with the decision itself. The shard that owns the
-binding writes it with its own. Words that no shard takes up are written by the leader.
+    leader → shard   what a decision says in the status stands on the binding, written with the decision itself
+    shard → leader   that the Works render a generation stands on the Work that was written last for it
+
+Each rides on a write that is made anyway. A word that is not taken up is written by whoever left it.
 """
 
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from kubeapi.codec import encode
 from kubeapi.meta import wire_time
-from leeward.api.work import Binding, ResourceBindingStatus
+from leeward.api.meta import find_condition
+from leeward.api.names import OVERRIDE_FAILED_CONDITION
+from leeward.api.work import Binding, ResourceBindingStatus, Work
 from leeward.core.binding_status import status_after
 from leeward.core.cluster_health.outage import OutageReport
+from leeward.core.copies.evidence import FULLY_APPLIED, is_current
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
 
 DECIDED_ANNOTATION = "leeward.dev/decided"
 """Annotation on a binding: the status that its leader has left to a shard, as JSON (`Words`)."""
+RENDERS_ANNOTATION = "leeward.dev/renders"
+"""Annotation on a Work: the generation of its binding that all its Works render, as `GENERATION/UID`."""
 
 
 _Instant = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -67,3 +76,21 @@ def words_left(binding: Binding) -> Words | None:
             wire_time(instant)
         return words if words.generation == generation else None
     return None
+
+
+def renders(binding: Binding) -> Mapping[str, str]:
+    """Annotations of the Work that is written last, when all others render the binding's present generation."""
+    return {RENDERS_ANNOTATION: f"{binding.metadata.generation}/{binding.metadata.uid}"}
+
+
+def as_rendered(binding: Binding, works: Iterable[Work]) -> Binding:
+    """The binding, with the generation that its shard is about to say that the Works render.
+
+    That they are applied is not said yet. No override has failed: a Work that could not be rendered is none of them.
+    """
+    applied, said = find_condition(binding.status.conditions, FULLY_APPLIED), renders(binding).items()
+    if applied is None or is_current(binding) or not any(said <= work.metadata.annotations.items() for work in works):
+        return binding
+    applied = replace(applied, status="Unknown", observed_generation=binding.metadata.generation)
+    rest = (each for each in binding.status.conditions if each.type not in (FULLY_APPLIED, OVERRIDE_FAILED_CONDITION))
+    return replace(binding, status=replace(binding.status, conditions=(*rest, applied)))

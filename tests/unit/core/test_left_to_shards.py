@@ -1,4 +1,4 @@
-"""Words that a leader leaves to its shards: when they are taken up, and when they are not."""
+"""Words that a leader and its shards leave to each other: when they are taken up, and when they are not."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubeapi.meta import ObjectMeta
-from leeward.api.meta import Condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.work import (
     AggregatedStatusItem,
     BindingResource,
@@ -14,10 +14,13 @@ from leeward.api.work import (
     ResourceBindingSpec,
     ResourceBindingStatus,
     TargetCluster,
+    Work,
+    WorkSpec,
 )
 from leeward.core.binding_status import status_after
 from leeward.core.cluster_health.outage import OutageReport
-from leeward.core.left_to_shards import DECIDED_ANNOTATION, leave_words, words_left
+from leeward.core.copies.evidence import is_current
+from leeward.core.left_to_shards import DECIDED_ANNOTATION, as_rendered, leave_words, renders, words_left
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 
@@ -100,3 +103,24 @@ def test_a_later_word_of_the_leader_itself_stands() -> None:
     outage = Condition("leeward.dev/ClusterOutage", "True", "Tolerated", "Not seen", NOW)
     later = replace(found.status, scheduler_observed_generation=3, conditions=(*found.status.conditions, outage))
     assert words.change(later, found) == later
+
+
+def work(**annotations: str) -> Work:
+    metadata = ObjectMeta("web-1", namespace="karmada-es-member1", annotations=annotations)
+    return Work(metadata=metadata, spec=WorkSpec())
+
+
+def test_what_a_work_says_of_all_of_them_makes_the_binding_current() -> None:
+    said = work(**renders(binding()))
+    assert not is_current(binding())
+    assert is_current(as_rendered(binding(), [work(), said]))
+    assert not is_current(as_rendered(binding(), [work()]))
+    assert not is_current(as_rendered(binding(4), [said])), "of another generation"
+    assert not is_current(as_rendered(binding(uid="b"), [said])), "of a binding that is gone"
+    assert as_rendered(binding(observed=3), [said]) == binding(observed=3)
+    failed = Condition("leeward.dev/OverrideFailed", "True", "Failed", "Of before", NOW)
+    before = replace(binding(), status=replace(binding().status, conditions=(failed, *binding().status.conditions)))
+    (applied,) = as_rendered(before, [said]).status.conditions
+    assert (applied.type, applied.status) == ("FullyApplied", "Unknown"), "no more is said"
+    bare = replace(binding(), status=ResourceBindingStatus())
+    assert find_condition(as_rendered(bare, [said]).status.conditions, "FullyApplied") is None

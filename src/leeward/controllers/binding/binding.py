@@ -185,15 +185,15 @@ class BindingController:
         if synced.stands_still:
             return synced
         has_written = False
-        for cluster, manifest in desired.items():
-            work = present.get(cluster)
+        for cluster in self._writing.in_turn(present, desired):
+            manifest, work = desired[cluster], present.get(cluster)
             if cluster in synced.left or self._is_leaving(cluster):
                 continue
             if work is None and (cluster in synced.taken or await self._waits(binding, template, cluster, synced)):
                 continue
             try:
                 with_id = partial(self._rendering.with_id, binding, template, plan, rendering, cluster, present)
-                written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
+                written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id, synced)
                 has_written = has_written or written is not work
                 if written is not work and rendering.is_overridden:
                     self._events.overridden(binding, cluster, rendering.manifests[cluster], work)

@@ -39,7 +39,8 @@ from leeward.core.copies.job_copies import template_of_job
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.held_volumes import made_for
 from leeward.core.execution.refusal import works_taken
-from leeward.core.execution.works import WORK_MARKS, is_of_wanted_template
+from leeward.core.execution.works import WORK_MARKS, is_of_wanted_template, wanted_replicas
+from leeward.core.left_to_shards import renders
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import quota_of_work
@@ -101,12 +102,19 @@ class WorkWriting:
         self._changed = changed
         self._reach = reach
         self._works, self._clusters = plane.informers.of(WORKS), plane.informers.of(CLUSTERS)
+        self._is_shard = plane.share.shard is not None
         self._under_way: set[Key] = set()
         """The Works that are being written."""
         self.foreign = ForeignDeletions(plane)
         self._gone: dict[Key, Mapping[str, str]] = {}
         """Annotations of the Works that are gone."""
         self._kinds = {bool(k.resource.namespaced): k.resource for k in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)}
+
+    def in_turn(self, present: Mapping[str, Work], desired: Mapping[str, Manifest]) -> list[str]:
+        """The clusters; a shard has those last whose Work is written."""
+        if not self._is_shard:
+            return list(desired)
+        return sorted(desired, key=lambda name: name not in present or not _is_as_desired(present[name], desired[name]))
 
     async def taken(
         self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest]
@@ -137,11 +145,19 @@ class WorkWriting:
             raise TakenWork(f"Work {work.name} is for {other}")
 
     async def sync(
-        self, binding: Binding, work: Work | None, manifest: Manifest, with_id: Callable[[str], Manifest]
+        self,
+        binding: Binding,
+        work: Work | None,
+        manifest: Manifest,
+        with_id: Callable[[str], Manifest],
+        synced: WrittenWorks | None = None,
     ) -> Work:
-        """Makes the binding's Work, or brings it to `manifest`. Raises: TakenWork, WorldError."""
+        """Makes the binding's Work, or brings it to `manifest`, after those of `synced`. Raises: TakenWork, WorldError.
+
+        As a shard's last one it says which generation all of them render; it is written anyway.
+        """
         if work is None:
-            return await self._create(binding, manifest, with_id)
+            return await self._create(binding, manifest, with_id, synced)
         if work.metadata.deletion_timestamp is not None:
             if is_of_wanted_template(work, manifest):
                 return await self.foreign.keep(work)
@@ -149,7 +165,7 @@ class WorkWriting:
             return await self.mark(work, preserve=preserve)
         if find_condition(work.status.conditions, LEAVING_CONDITION) is not None:
             self._say(binding, work, None)
-        return await self._update(work, manifest)
+        return await self._update(work, manifest, self._says(binding, manifest, synced))
 
     async def preserve(self, work: Work, *, preserve: bool) -> Work:
         """Has the objects of a Work stay when it is deleted, or go with it. Raises: WorldError."""
@@ -212,15 +228,23 @@ class WorkWriting:
         self.foreign.except_ours(work)
         await delete_work(self._plane.client, work, pulled=self.foreign.is_pulled(work))
 
-    async def _create(self, binding: Binding, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
+    def _says(self, binding: Binding, manifest: Manifest, synced: WrittenWorks | None) -> Mapping[str, str]:
+        """Annotations of a Work that is written: a shard says in the last one what all of them render."""
+        if synced is None or not self._is_shard:
+            return {}
+        done = {cluster_of_execution_space(key_of(manifest).namespace), *synced.works}
+        return renders(binding) if wanted_replicas(binding.spec).keys() <= done else {}
+
+    async def _create(
+        self, binding: Binding, manifest: Manifest, with_id: Callable[[str], Manifest], synced: WrittenWorks | None
+    ) -> Work:
         """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
         key = key_of(manifest)
         try:
             cluster = self._clusters.get(cluster_of_execution_space(key.namespace))
             first = made_for(cluster, binding, self._gone.get(key)) if cluster is not None else {}
-            made = self._plane.client.create(
-                WORKS, with_annotations(manifest, {**_written_here(manifest), **first}), key.namespace
-            )
+            marks = {**_written_here(manifest), **first, **self._says(binding, manifest, synced)}
+            made = self._plane.client.create(WORKS, with_annotations(manifest, marks), key.namespace)
             return await self._write(key, made)
         except AlreadyExists:
             work = await self._plane.client.get(WORKS, key.name, key.namespace)
@@ -228,14 +252,14 @@ class WorkWriting:
             if work.metadata.deletion_timestamp is not None and Owner(*key_of(binding)) not in owners_of(work):
                 raise TakenWork(f"Work {work.name} of a binding that is gone is being deleted") from None
             work_id = work.metadata.labels.get(WORK_ID_LABEL, "")
-            return await self.sync(binding, work, with_id(work_id) if work_id else manifest, with_id)
+            return await self.sync(binding, work, with_id(work_id) if work_id else manifest, with_id, synced)
 
-    async def _update(self, work: Work, manifest: Manifest) -> Work:
+    async def _update(self, work: Work, manifest: Manifest, says: Mapping[str, str]) -> Work:
         """Replaces the whole Work: a merge patch would lose the nulls in its manifest, and find them missing again."""
         if _is_as_desired(work, manifest):
             return work
         present = {field: value for field, value in to_wire(work).items() if field != "status"}
-        wanted = _brought_to(present, manifest)
+        wanted = with_annotations(_brought_to(present, manifest), says)
         return await self._write(key_of(work), self._plane.client.update(WORKS, wanted, work.name, work.namespace))
 
     async def _write(self, key: Key, write: Awaitable[Work]) -> Work:

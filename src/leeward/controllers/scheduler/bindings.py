@@ -9,6 +9,7 @@ from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.core.dependencies.held_claims import dependants_of_claim, held_claims
+from leeward.core.left_to_shards import as_rendered
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.core.scheduling.claim_locality import HeldClaims
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
@@ -30,13 +31,19 @@ class Bindings:
         self._informers = {kind.resource.plural: plane.informers.of(kind.resource) for kind in KINDS}
         self._resources: dict[str, Resource[Any]] = {kind.resource.plural: kind.resource for kind in KINDS}
         self._statuses: dict[str, Statuses[Any]] = {k.resource.plural: plane.statuses.of(k.resource) for k in KINDS}
+        self._is_led = not plane.share.works
         self._claims = IndexOfMany(plane.informers.of(RESOURCE_BINDINGS), dependants_of_claim)
         self._works_of = {kind.resource.plural: Index(self.works, kind.key_of_work) for kind in KINDS}
 
     def get(self, key: BindingKey) -> Binding | None:
         """Binding with the status that is about to be written."""
         binding = self._informers[key.plural].get(key.key.name, key.key.namespace)
-        return self.statuses(key).expected(binding) if binding is not None else None
+        return self.expected(key, binding) if binding is not None else None
+
+    def expected(self, key: BindingKey, binding: Binding) -> Binding:
+        """The binding with the status that is about to be written, here or by its shard."""
+        binding = self.statuses(key).expected(binding)
+        return as_rendered(binding, self._works_of[key.plural].get(key.key)) if self._is_led else binding
 
     def all(self) -> Iterator[tuple[BindingKey, Binding]]:
         for plural, informer in self._informers.items():

@@ -117,7 +117,7 @@ class EventHandlers:
         if new is None:
             self.settled(key)
             self._staying.forget(key)
-        elif old is None or not self._staying.has(key, lambda: self._bindings.statuses(key).expected(new)):
+        elif old is None or not self._staying.has(key, lambda: self._bindings.expected(key, new)):
             self._staying.forget(key)
             if key in self._written:
                 self._written[key].add(version_of(new))
