@@ -13,6 +13,7 @@ from kubeserver.handlers.bodies import check_conditional, check_name, check_name
 from kubeserver.handlers.call import Call
 from kubeserver.kinds.kind import Kind
 from kubeserver.registry.duplicates import duplicate_yaml_fields
+from kubeserver.registry.large_writes import pause
 from kubeserver.registry.managing import applied, check_fits
 from kubeserver.registry.objects import metadata_of
 from kubeserver.registry.options import WriteOptions, write_options
@@ -36,6 +37,7 @@ class WriteVerbs:
         kind, target = call.kind, call.target
         options = write_options(call.query, "CreateOptions")
         manifest = read_body(call, options.field_validation)
+        await pause(len(call.request.body))
         check_namespace(target, manifest)
         if kind.terminating:
             name = metadata_of(manifest).get("name", "")
@@ -48,6 +50,7 @@ class WriteVerbs:
         kind, target = call.kind, call.target
         options = write_options(call.query, "UpdateOptions")
         wanted = read_body(call, options.field_validation)
+        await pause(len(call.request.body))
         check_name(target, wanted)
         is_missing = self.writer.store.head(kind.key(target.namespace, target.name)) is None
         if is_missing and target.subresource:
@@ -80,6 +83,7 @@ class WriteVerbs:
         kind = call.kind
         options = write_options(call.query, "PatchOptions")
         patch = parse_patch(kind, call.request.body, call.content_type, options.field_validation)
+        await pause(len(call.request.body))
 
         def change(current: Manifest) -> Manifest:
             known = current if patch.shares else None
@@ -97,19 +101,24 @@ class WriteVerbs:
             return await call.shown(await self._apply_existing(call))
         options = write_options(call.query, "PatchOptions", apply=True)
         self._check_may_create(call)
-        manifest = self._applied(call, options)(None)
+        apply = self._applied(call, options)
+        await pause(len(call.request.body))
+        manifest = apply(None)
         manifest["metadata"].pop("resourceVersion", None)
         written = await self.writer.create(kind, target.namespace, manifest, call.user, options.dry_run)
         return await call.shown(written, 201)
 
     async def _apply_existing(self, call: Call) -> Written:
         options = write_options(call.query, "PatchOptions", apply=True)
-        return await self._change(call, self._applied(call, options), options.dry_run, tracked=False)
+        apply = self._applied(call, options)
+        await pause(len(call.request.body))
+        return await self._change(call, apply, options.dry_run, tracked=False)
 
     def _applied(self, call: Call, options: WriteOptions) -> Callable[[Manifest | None], Manifest]:
         kind, target = call.kind, call.target
         config = _parse_applied(call)
         check_namespace(target, config)
+        check_fits(kind, config)
         _check_repeated(call, options.field_validation)
 
         def apply(live: Manifest | None) -> Manifest:

@@ -4,8 +4,9 @@
     change:  read the head ▸ default ▸ let the caller change it ▸ default ▸ stamp ▸ ... ▸ approve ▸ put, or nothing
 
 Only where webhooks are asked, for admission or for another version, something is waited for between reading the head
-and `put`. Should the store say that somebody was faster, the change is made again on what is there now, and is admitted
-again. Defaults that came after an object was stored count as stored: they are no change of it.
+and `put`; others get a turn between the steps of a large object. Should the store say that somebody was faster, the
+change is made again on what is there now, and is admitted again. Defaults that came after an object was stored count as
+stored: they are no change of it.
 
 Holds: D4, D8 (an object that is being deleted goes when its last finalizer does).
 """
@@ -32,6 +33,7 @@ from kubeserver.registry import lifecycle, managing
 from kubeserver.registry.admitting import Admitter
 from kubeserver.registry.conversion import is_kept, kept, show_one
 from kubeserver.registry.hooks import Hook, NoHook
+from kubeserver.registry.large_writes import WriteTurns, pause
 from kubeserver.registry.objects import decode_stored, encode_stored, metadata_of, restamped
 from kubeserver.registry.options import parse_version
 from kubeserver.registry.room import Room
@@ -70,6 +72,7 @@ class Writer:
     hooks: Mapping[str, Hook] = field(default_factory=dict[str, Hook])
     room: Room | None = None
     """Bounds on what is stored; none of the writes by which the server begins."""
+    turns: WriteTurns = field(default_factory=WriteTurns)
 
     async def create(
         self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool, manager: str = ""
@@ -81,17 +84,17 @@ class Writer:
         now, suffix = self.clock.now(), self.randomness.suffix() if lifecycle.is_nameless(manifest) else ""
         lifecycle.stamp_new(kind, namespace, manifest, now, self.randomness.uid(), suffix)
         kind.default(manifest)
-        self._check_size(kind, manifest, b"")
+        size = await self._check_size(kind, manifest, b"")
         if manager:
             manifest = await settled(lambda: managing.tracked_create(kind, manifest, manager, format_time(now)))
-            self._check_size(kind, manifest, b"")
+            size = await self._check_size(kind, manifest, b"")
         kind.complete(manifest)
         review = AdmissionReview("CREATE", kind, namespace, manifest, None, user, dry_run)
         manifest = await self.admission.admit(review)
         name = metadata_of(manifest).get("name", "")
         key = kind.key(namespace if kind.namespaced else "", name)
         self._prepare(kind, manifest, None, dry_run)
-        await self._approve(review.about(manifest))
+        await self._approve(review.about(manifest), size)
         try:
             if self.store.head(key) is not None:
                 self.hook_of(kind).not_written(manifest, None)
@@ -114,13 +117,15 @@ class Writer:
         """Replaces the stored object by what `change` makes of it, for `manager`. Raises: Refused."""
         key = kind.key(namespace if kind.namespaced else "", name)
         for _ in range(MAX_RACES):
-            record = self.store.head(key)
-            if record is None:
-                raise errors.not_found(kind.group, kind.plural, name)
-            try:
-                return await self._change_once(kind, key, record, change, user, dry_run, subresource, manager)
-            except Raced:
-                continue
+            there = self.store.head(key)
+            async with self.turns.turn(key, len(there.value) if there is not None else 0):
+                record = self.store.head(key)
+                if record is None:
+                    raise errors.not_found(kind.group, kind.plural, name)
+                try:
+                    return await self._change_once(kind, key, record, change, user, dry_run, subresource, manager)
+                except Raced:
+                    continue
         raise errors.conflict(kind.group, kind.plural, name)
 
     async def _change_once(
@@ -137,23 +142,26 @@ class Writer:
         shown = await show_one(kind, record)
         old = decode_stored(kind, shown)
         kind.default(old)
+        await pause(len(record.value))
+        wanted = self._changed(kind, old, await settled(lambda: change(codec.copy_manifest(old))), subresource)
+        size = await self._check_size(kind, wanted, record.value)
 
-        def changed() -> Manifest:
-            new = self._changed(kind, old, change(codec.copy_manifest(old)), subresource)
-            self._check_size(kind, new, record.value)
-            if manager:
-                managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
+        def tracked() -> Manifest:
+            new = {**wanted, "metadata": dict(wanted["metadata"])}
+            managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
             return new
 
-        new = await settled(changed)
-        self._check_size(kind, new, record.value)
+        new = wanted
+        if manager:
+            new = await settled(tracked)
+            size = await self._check_size(kind, new, record.value)
         kind.complete(new)
         lifecycle.stamp_changed(kind, old, new, counts=subresource not in ("status", "approval", "binding"))
         namespace = old["metadata"].get("namespace", "")
         review = AdmissionReview("UPDATE", kind, namespace, new, old, user, dry_run, subresource)
         new = await self.admission.admit(review)
         self._prepare(kind, new, old, dry_run, subresource)
-        await self._approve(review.about(new))
+        await self._approve(review.about(new), size)
         if is_equal(new, old) and is_kept(kind, record):
             await self._until_durable(record)
             return Written(old, record)
@@ -193,9 +201,10 @@ class Writer:
         if problems:
             raise errors.invalid(kind.group, kind.kind, old["metadata"]["name"], problems)
 
-    async def _approve(self, review: AdmissionReview) -> None:
+    async def _approve(self, review: AdmissionReview, size: int) -> None:
         """Asks those who judge what was prepared; a namespace may have come to its end meanwhile. Raises: Refused."""
         try:
+            await pause(size)
             await self.admission.approve(review)
             if review.operation == "CREATE":
                 check_namespace(self.store, review.kind, review.namespace, review.object)
@@ -263,12 +272,14 @@ class Writer:
             self.room.check(kind, key, head, len(value))
         return value
 
-    def _check_size(self, kind: Kind, manifest: Manifest, before: bytes) -> None:
-        """Refuses what defaults or owners have made too large before more of it is gone through: a body of 60,000
-        fields may get ten times as many. Of few values its kind says more. Raises: Refused."""
+    async def _check_size(self, kind: Kind, manifest: Manifest, before: bytes) -> int:
+        """Size in bytes. Refuses what defaults or owners have made too large before more of it is gone through: a body
+        of 60,000 fields may get ten times as many. Of few values its kind says more. Raises: Refused."""
         value = codec.encode(manifest)
         if has_too_many_values(value, FEW_VALUES):
             self._check_bytes(kind, manifest, value, before)
+        await pause(len(value))
+        return len(value)
 
     def _check_bytes(self, kind: Kind, manifest: Manifest, value: bytes, before: bytes) -> bool:
         """Tells whether the object is leaving. Raises: Refused when it is too large or too deep."""
