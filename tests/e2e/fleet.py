@@ -87,11 +87,11 @@ class Fleet(Kubectl):
     def join(self, name: str, *options: str) -> str:
         return self.leeward("join", name, "--cluster-kubeconfig", str(self.members[name].kubeconfig), *options)
 
-    def agent(self, name: str, identity: Path) -> Program:
+    def agent(self, name: str, identity: Path, *more: str) -> Program:
         """The agent of a Pull member, as a process."""
         member = str(self.members[name].kubeconfig)
         options = ("--cluster-name", name, "--karmada-kubeconfig", str(identity), "--kubeconfig", member)
-        return self._python(f"{name}-agent", "leeward.cli", "agent", *options, *AGENT_TIMING, *UNSERVED)
+        return self._python(f"{name}-agent", "leeward.cli", "agent", *options, *AGENT_TIMING, *UNSERVED, *more)
 
     def component(self, verb: str, *options: str, name: str = "") -> Program:
         """`leeward VERB` beside the control plane, as a process; replicas have names of their own."""

@@ -5,6 +5,8 @@ reads hang and, after a while, `/readyz` answer 500.
 """
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import time
@@ -29,6 +31,8 @@ METRICS_SECONDS = 60.0
 WATCH_SECONDS = 60
 """Seconds, up to twice as many, after which a server closes a watch: half an hour in a real one, minutes here."""
 WORKLOADS = "*,-nodelifecycle,-nodeipam,-route,-cloud-node-lifecycle,-ttl"
+SIGNING_KEY = "sa.key"
+"""File of the key that signs tokens of service accounts."""
 HOUSEKEEPING = "namespace,garbagecollector,serviceaccount-token,csrsigning,csrcleaner,bootstrapsigner,tokencleaner"
 """Controllers of a control plane for templates, as Karmada installs it: nothing that makes Pods of a Deployment."""
 MEMBER_ADDRESSES, CONTROL_PLANE_ADDRESSES = "10.96", "10.97"
@@ -62,14 +66,19 @@ class KubeServer:
         *,
         workloads: bool,
         without_admission: tuple[str, ...] = ("TaintNodesByCondition",),
+        keys_of: "KubeServer | None" = None,
     ) -> None:
+        """`keys_of`: another machine's server of the same control plane, whose authority and keys this one has."""
         self.name = name
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
         self.port = free_port()
         self._audit_log = directory / "audit.log"
         directory.mkdir(parents=True)
-        self._binaries = binaries
+        if keys_of is not None:
+            shutil.copytree(keys_of.directory / "pki", directory / "pki")
+            shutil.copy(keys_of.directory / SIGNING_KEY, directory)
+        self.binaries = binaries
         self._addresses = MEMBER_ADDRESSES if workloads else CONTROL_PLANE_ADDRESSES
         self._without_admission = without_admission
         self._authority = Authority(directory / "pki", datetime.now(UTC))
@@ -144,6 +153,14 @@ class KubeServer:
         self.etcd.start()
         self.wait_answers()
 
+    def save_snapshot(self, file: Path) -> None:
+        _etcdctl("snapshot", "save", str(file), f"--endpoints={self._etcd_url}")
+
+    def restore_snapshot(self, file: Path) -> None:
+        """Makes the snapshot the store of a server that does not run."""
+        shutil.rmtree(self._store, ignore_errors=True)
+        _etcdctl("snapshot", "restore", str(file), f"--data-dir={self._store}", *self._membership)
+
     def stop(self) -> None:
         for program in reversed(self.programs):
             program.stop()
@@ -161,23 +178,23 @@ class KubeServer:
             time.sleep(POLL_SECONDS)
 
     def _etcd(self) -> Program:
-        client, peer = free_port(), free_port()
-        self._etcd_url = f"http://127.0.0.1:{client}"
+        self._etcd_url, peer = f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"
+        self._store = self.directory / "etcd"
+        self._membership = (f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}")
         return self._program(
             "etcd",
-            f"--data-dir={self.directory / 'etcd'}",
+            f"--data-dir={self._store}",
             f"--listen-client-urls={self._etcd_url}",
             f"--advertise-client-urls={self._etcd_url}",
-            f"--listen-peer-urls=http://127.0.0.1:{peer}",
-            f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}",
-            f"--initial-cluster=default=http://127.0.0.1:{peer}",
+            f"--listen-peer-urls={peer}",
+            *self._membership,
             "--unsafe-no-fsync",
         )
 
     def _apiserver(self, etcd_url: str) -> Program:
         tokens = self.directory / "tokens.csv"
         tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
-        self._key = _signing_key(self.directory / "sa.key")
+        self._key = _signing_key(self.directory / SIGNING_KEY)
         policy = self.directory / "audit.yaml"
         policy.write_text(yaml.safe_dump(AUDITED))
         pair = self._authority.server(self.name)
@@ -231,7 +248,7 @@ class KubeServer:
 
     def _program(self, binary: str, *arguments: str) -> Program:
         return Program(
-            f"{self.name}/{binary}", [str(self._binaries / binary), *arguments], self.directory / f"{binary}.log"
+            f"{self.name}/{binary}", [str(self.binaries / binary), *arguments], self.directory / f"{binary}.log"
         )
 
     def _write_kubeconfig(self) -> None:
@@ -253,7 +270,17 @@ def _version_of(binary: Path) -> str:
     return said.split()[1].removeprefix("v")
 
 
+def _etcdctl(*arguments: str) -> None:
+    """Raises: AssertionError."""
+    command, environment = ["etcdctl", *arguments], {**os.environ, "ETCDCTL_API": "3"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_SECONDS, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
 def _signing_key(path: Path) -> Path:
+    """Key in a file; one that is there is kept."""
+    if path.exists():
+        return path
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL
     path.write_bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))

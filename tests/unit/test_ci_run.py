@@ -27,6 +27,7 @@ STANDINS = [
     "npm",
     "chromium",
     "knotd",
+    "etcdctl",
     "id",
     "apt-get",
 ]

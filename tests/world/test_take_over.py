@@ -11,7 +11,9 @@ from kubeapi.loop import Clock, VirtualClock
 from kubeclient import Client, Request, Response
 from kubecluster.network import Answering, LinkedTransport
 from kubeserver.handler import StreamResponse
+from kubeserver.registry import watching
 from kubeserver.store.medium import Loaded
+from kubeserver.store.store import Store
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.app.local.errors import FleetError
@@ -24,7 +26,17 @@ from leeward.operations.status import look_at_fleet
 from leeward.operations.take_over import Reach, TakenOver, members_of_another, take_over
 from leeward.runtime.member_identity import PATH
 from leeward.sim.world import ADMIN, World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, play, policy, ready_replicas
+from tests.world.stories import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+)
 from tests.world.test_detection import reason_of
 from tests.world.test_led_astray import is_applied
 from tests.world.test_ownership import on
@@ -357,6 +369,35 @@ def test_s5_an_agent_refuses_an_older_hub() -> None:
         await first.sleep(300)
         assert await identities(first, "web") == before
         assert reason_of(first, "member1") == ("False", "StatusCollectionFailed")
+
+    play(story, {"member1": "Pull"})
+
+
+def accept_version(store: Store, revision: int | None) -> None:
+    """Accepts a version that is to come, as a kube-apiserver does for a watch."""
+
+
+def test_l6_an_agent_hears_a_copy_that_takes_over_at_the_address_of_its_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name in the DNS, say. A kube-apiserver tells nothing, for good, to a watch from a version that is to come."""
+    monkeypatch.setattr(watching, "check_not_future", accept_version)
+    monkeypatch.setattr(Store, "_check_readable", accept_version)
+
+    async def story(first: World) -> None:
+        await apply(first.client, deployment("web", 2), policy("web", on("member1")))
+        await first.sleep(60)
+        copy = await first.medium.load()
+        for n in range(400):
+            await first.client.create(CONFIG_MAPS, {"metadata": {"name": f"late{n}"}}, "kube-system")
+        await first.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 5}}, "default")
+        await first.sleep(60)
+        assert await ready_replicas(first, "member1", "web") == 5
+        await die(first)
+        first.medium.replace(copy)
+        await first.start_apiserver()
+        await takes_over(first)
+        await first.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+        await first.sleep(120)
+        assert await ready_replicas(first, "member1", "web") == 3
 
     play(story, {"member1": "Pull"})
 

@@ -44,6 +44,7 @@ class Informers:
         self._limits = limits or InformerLimits()
         self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
         self._following: dict[Informer[Any], asyncio.Task[None]] = {}
+        self._following_anew = asyncio.Lock()
         self._reflectors: list[Reflector[Any]] = []
         self._on_restored: list[Callable[[], None]] = []
         self._on_unread: list[UnreadHandler] = []
@@ -102,6 +103,13 @@ class Informers:
             informer.doubt()
         await self._follow_anew(behind)
 
+    def list_anew(self) -> None:
+        """Has all of them list again: the server has another store by now. Of that, a kube-apiserver tells nothing to a
+        watch from a version that is to come, for good."""
+        for informer in self._informers.values():
+            informer.doubt()
+        self._supervisor.start(self._follow_anew(list(self._informers.values())), "informers/anew")
+
     def on_restored(self, handler: Callable[[], None]) -> None:
         """Calls `handler` when a list shows that the server was restored from a backup; for each kind that does."""
         self._on_restored.append(handler)
@@ -133,14 +141,15 @@ class Informers:
 
     async def _follow_anew(self, informers: Sequence[Informer[Any]]) -> None:
         """Follows from where they were."""
-        tasks = [self._following[informer] for informer in informers]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        for informer in informers:
-            informer.health.breaks_off()
-            self._follow(informer)
+        async with self._following_anew:
+            tasks = [self._following[informer] for informer in informers]
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+            for informer in informers:
+                informer.health.breaks_off()
+                self._follow(informer)
 
     def _follow(self, informer: Informer[Any]) -> None:
         self._following[informer] = self._supervisor.start(informer.run(), f"informer/{informer.resource.plural}")

@@ -67,7 +67,7 @@ class Server:
         client = client.with_patience(IMPATIENT)
         informers = Informers(client, randomness, supervisor, budget, limits)
         statuses = StatusWriters(client, informers, supervisor, processes)
-        return Server(client, informers, Discovery(client), statuses, ServerIdentity(client))
+        return Server(client, informers, Discovery(client), statuses, ServerIdentity(client, informers.list_anew))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ Agents of earlier versions have no right to read the Namespace; then nothing is 
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kubeapi.core import NAMESPACES, Namespace
 from kubeclient import Client, Forbidden, NotFound, WorldError
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE
-from leeward.core.hub_generation import Generation, generation_of
+from leeward.core.hub_generation import HUB_GENERATION_ANNOTATION, Generation, generation_of
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +24,11 @@ REFRESH_SECONDS = 60.0
 class ServerIdentity:
     """Reads it when asked, once a minute at most."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, replaced: Callable[[], None] = lambda: None) -> None:
+        """`replaced` is called when the server is found to be of another generation than before: a copy that took over,
+        at the same address."""
         self._client = client
+        self._replaced = replaced
         self._asked_at: float | None = None
         self._answer: asyncio.Event | None = None
         """Set when the question that is under way has been answered, or has failed."""
@@ -75,8 +78,11 @@ class ServerIdentity:
     async def _ask(self) -> None:
         try:
             namespace = await self._client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
+            known, before = self.known, self._annotations.get(HUB_GENERATION_ANNOTATION)
             self.known, self.cluster_id = identity_of(namespace), namespace.metadata.uid
             self._annotations, self.has_answered = namespace.metadata.annotations, True
+            if known and self._annotations.get(HUB_GENERATION_ANNOTATION) != before:
+                self._replaced()
         except Forbidden as error:
             self.has_answered = True
             log.warning("objects are not marked as this control plane's, whose identity cannot be read: %s", error)
