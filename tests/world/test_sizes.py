@@ -9,6 +9,7 @@ from kubeapi.core import PODS
 from kubeapi.meta import Manifest
 from kubeclient import NotFound
 from leeward.api.names import RETAIN_REPLICAS_LABEL, TIME_TO_START_ANNOTATION
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.drain import start_drain, undo_drain
 from leeward.sim.world import Mode, World
@@ -169,25 +170,66 @@ def test_s1_a_drain_ends_where_the_template_follows_its_autoscalers() -> None:
     play(story, TWO, manager=NAMED)
 
 
-def test_a_copy_that_was_there_before_gets_no_floor() -> None:
-    """The load there is its own: it replaces no copy."""
+@pytest.mark.parametrize("follows", [False, True], ids=["its own replicas", "the template follows"])
+def test_s1_a_copy_that_was_there_before_grows_to_what_it_replaces(*, follows: bool) -> None:
+    """The load comes only when the old copy is gone."""
+
+    async def story(world: World) -> None:
+        await deployed(world)
+        await world.client.patch(AUTOSCALERS, "web", {"spec": {"maxReplicas": 20}}, "default")
+        if not follows:
+            kept = {"metadata": {"labels": {RETAIN_REPLICAS_LABEL: "true"}}}
+            await world.client.patch(DEPLOYMENTS, "web", kept, "default")
+        await load(world, "member1", "400m")
+        await load(world, "member2", "100m")
+        await world.sleep(150)
+        assert [await size(world, name) for name in TWO] == [8, 2]
+        await start_drain(world.client, "member1", None)
+        await world.until(lambda: tasks(world, WEB) == ["member1"], 60)
+        seen = await watch(world, 240, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == []
+        assert seen.least >= 10
+
+    play(story, TWO, manager=NAMED if follows else None)
+
+
+def test_a_copy_that_was_there_before_keeps_its_own_size_where_fewer_run_than_are_asked_for() -> None:
+    """No load asks for as many: its autoscaler decides, and the drain is held."""
 
     async def story(world: World) -> None:
         await deployed(world)
         kept = {"metadata": {"labels": {RETAIN_REPLICAS_LABEL: "true"}}}
         await world.client.patch(DEPLOYMENTS, "web", kept, "default")
-        await load(world, "member1", "400m")
-        await load(world, "member2", "100m")
-        await world.sleep(120)
-        assert [await size(world, name) for name in TWO] == [8, 2]
+        for name in TWO:
+            await load(world, name, "50m")
+        await world.sleep(400)
+        assert [await size(world, name) for name in TWO] == [1, 1]
         await start_drain(world.client, "member1", None)
         await world.until(lambda: tasks(world, WEB) == ["member1"], 60)
-        for _ in range(30):
+        for _ in range(60):
             await world.sleep(1)
             assert await least(world, "member2") == 1
-        await load(world, "member2", "400m")
-        await watch(world, 240, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == ["member1"]
+        assert await ready_replicas(world, "member1", "web") == 1
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("placement", [ONE_OF_ALL, COPY_IN_ONE], ids=["divided", "duplicated"])
+def test_replicas_that_a_user_asks_for_meanwhile_are_no_surplus(placement: Manifest) -> None:
+    async def story(world: World) -> None:
+        home = await scaled(world, placement)
+        there = other(world, home)
+        await without_room(world, there)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 10}}, "default")
+        await world.sleep(5)
+        await with_room(world, there)
+        seen = await watch(world, 540, lambda: not tasks(world, WEB))
         assert tasks(world, WEB) == []
+        assert seen.least >= 12
+        assert seen.seen[-1][there] == 12
 
     play(story, TWO)
 
@@ -205,10 +247,13 @@ def test_s12_a_replacement_that_serves_all_it_is_assigned_has_not_failed(placeme
         await world.until(lambda: tasks(world, WEB) == [home], 60)
         (there,) = world.assigned(WEB)
         await run_few(world, there)
-        for _ in range(240):
+        await world.until(lambda: not tasks(world, WEB), 120)
+        binding = await world.client.get(RESOURCE_BINDINGS, WEB, "default")
+        for _ in range(180):
             await world.sleep(1)
-            assert list(world.assigned(WEB)) == [there]
-        assert tasks(world, WEB) == []
+            assert await least(world, there) == 4, "no more than is ready"
+        later = await world.client.get(RESOURCE_BINDINGS, WEB, "default")
+        assert later.metadata.generation == binding.metadata.generation
 
     play(story, THREE)
 

@@ -1,11 +1,14 @@
 """Sizes of replacements: an autoscaler may run more in a cluster that is left than is asked for.
 
     surplus   replicas that a leaving copy is told to run by its own cluster, and runs, beyond those that leave
-    size      replicas of a new copy while others leave: as many as it is assigned, and its share of the surplus
+    size      replicas of a target while others leave: as many as it is assigned, and its share of the surplus
 
-A size is the floor of an autoscaler that is propagated beside the new copy. Copies that were there before have their
-own load, and get none. Nothing is remembered: a size is read off the leaving copy's report each time. It ends with the
-eviction, at the latest with its grace period. A copy in a cluster that is away counts for nothing.
+A size is the floor of an autoscaler that is propagated beside the target. A new copy replaces as many replicas as it is
+assigned. Divided copies that were there before replace the rest. They have no size while all copies together run fewer
+than is asked for: then their own load decides. Replicas that a user asks for meanwhile are taken off a surplus.
+
+Nothing is remembered: a size is read off the reports each time. It ends with the eviction, at the latest with its grace
+period. A copy in a cluster that is away counts for nothing.
 
 An eviction waits for the sizes while more and more replicas become ready (`sizes_awaited_until`). Then the law alone
 decides (`core.eviction.progress`).
@@ -32,7 +35,7 @@ LONGEST_SECONDS = 86_400.0
 
 
 class ReplacementSizes(NamedTuple):
-    """Replicas by cluster, of new copies that take a share of a surplus. They hold until then."""
+    """Replicas by cluster, of targets that replace what leaves. They hold until then."""
 
     sizes: Mapping[str, int]
     until: datetime
@@ -41,32 +44,37 @@ class ReplacementSizes(NamedTuple):
 def surplus_of(spec: ResourceBindingSpec, row: KnownCopy) -> int:
     """Replicas beyond those that leave, of a copy that leaves as a whole. A rollout's Pods beside the others are none,
     nor are those that do not run."""
-    statuses = row.work.status.manifest_statuses if row.work is not None else ()
-    own = min(map(own_replicas, statuses), default=0)
-    return 0 if row.assigned else max(0, min(own, row.known.told) - (row.leaving or spec.replicas))
+    return 0 if row.assigned else max(0, min(_own(row), row.known.told) - _leaving(spec, row))
 
 
 def replacement_sizes(
     spec: ResourceBindingSpec, copies: CopyTable, now: datetime, grace_seconds: float
 ) -> ReplacementSizes | None:
-    """Sizes of the new copies while others leave; None where no surplus leaves, or no copy is new.
+    """Sizes of the targets while others leave; None where no cluster that is left scales its copy.
 
     Of copies that are not divided each new one is as large as the largest that leaves.
     """
     leaving = {name: end for name, row in copies.rows.items() if (end := _leaves_until(row, now, grace_seconds))}
     rows = [copies.rows[name] for name in leaving]
-    surpluses = [surplus_of(spec, row) for row in rows]
-    if spec.asks_for_none or not any(surpluses):
+    if spec.asks_for_none or not any(map(_own, rows)):
         return None
-    began = min(row.task.creation_timestamp for row in rows if row.task and row.task.creation_timestamp)
+    starts = [row.task.creation_timestamp for row in rows if row.task and row.task.creation_timestamp]
+    began, surpluses = min(starts), [surplus_of(spec, row) for row in rows]
     assigned = {name: row.assigned for name, row in copies.rows.items() if row.assigned and name not in leaving}
     new = {name: count for name, count in assigned.items() if not was_there_before(copies.rows[name].work, began)}
-    if spec.is_divided:
-        apart = sum(r.leaving for r in rows) <= spec.replicas and all(was_there_before(r.work, began) for r in rows)
-        shares = divide(sum(surpluses) if apart else max(surpluses), new)
+    if not spec.is_divided:
+        most = max(surplus + row.leaving if surplus else 0 for surplus, row in zip(surpluses, rows, strict=True))
+        sizes = {name: most for name, count in new.items() if most > count}
     else:
-        shares = dict.fromkeys(new, max(surpluses))
-    sizes = {name: new[name] + share for name, share in shares.items() if share}
+        goes = sum(_leaving(spec, row) for row in rows)
+        apart = goes <= spec.replicas and all(was_there_before(row.work, began) for row in rows)
+        surplus = sum(surpluses) if apart and max(starts) - began <= CLOCKS_APART else max(surpluses)
+        more, rest = max(0, sum(new.values()) - goes), max(0, goes - sum(new.values()))
+        takes_rest = rest and sum(map(_own, copies.rows.values())) >= spec.replicas
+        old = {name: count for name, count in assigned.items() if takes_rest and name not in new}
+        weights = {n: c * max(1, sum(old.values())) for n, c in new.items()} | {n: c * rest for n, c in old.items()}
+        shares = divide(max(0, surplus - more), weights)
+        sizes = {name: assigned[name] + shares.get(name, 0) for name in weights}
     return ReplacementSizes(sizes, min(leaving.values())) if sizes else None
 
 
@@ -100,3 +108,13 @@ def _leaves_until(row: KnownCopy, now: datetime, grace_seconds: float) -> dateti
     seconds = grace_seconds if task.grace_period_seconds is None else task.grace_period_seconds
     end = began + timedelta(seconds=min(seconds, LONGEST_SECONDS))
     return end if now < end else None
+
+
+def _leaving(spec: ResourceBindingSpec, row: KnownCopy) -> int:
+    """Replicas that leave; a task that counts none is about all of them."""
+    return row.leaving or (0 if row.assigned else spec.replicas)
+
+
+def _own(row: KnownCopy) -> int:
+    """Number of replicas that its own cluster asks for; 0 where that is not told."""
+    return min(map(own_replicas, row.work.status.manifest_statuses), default=0) if row.work is not None else 0

@@ -11,9 +11,15 @@ import pytest
 from kubeapi.meta import Manifest
 from leeward.api.work import GracefulEvictionTask, ManifestStatus, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention, Gap, WatchedTime
-from leeward.core.copies.disruption import CopyTable
+from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.eviction.progress import KARMADA_LAW, LEEWARD_LAW, assess_tasks
-from leeward.core.interpreter.own_replicas import OWN_REPLICAS, as_assigned, has_outgrown, with_own_replicas
+from leeward.core.interpreter.own_replicas import (
+    OWN_REPLICAS,
+    as_assigned,
+    has_outgrown,
+    own_replicas,
+    with_own_replicas,
+)
 from leeward.core.propagation.autoscaled import with_floor
 from leeward.core.replacement_size import LONGEST_SECONDS, STANDS_STILL, replacement_sizes, surplus_of
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, table, targets, work
@@ -74,6 +80,10 @@ def drawn(seed: int) -> Drawn:
     return Drawn(bound, table(bound, clusters, works, at(1)), new, away)
 
 
+def own_of(row: KnownCopy) -> int:
+    return own_replicas(row.work.status.manifest_statuses[0]) if row.work is not None else 0
+
+
 @pytest.mark.parametrize("begin", range(0, 4000, 1000))
 def test_a_size_is_more_than_is_assigned_and_adds_no_more_than_ran(begin: int) -> None:
     larger = 0
@@ -84,20 +94,26 @@ def test_a_size_is_more_than_is_assigned_and_adds_no_more_than_ran(begin: int) -
             task.from_cluster: surplus_of(spec, rows[task.from_cluster]) for task in spec.graceful_eviction_tasks
         }
         assigned = {t.name: t.replicas if spec.is_divided else spec.replicas for t in spec.clusters}
-        may_grow = {name for name in each.new if assigned.get(name)}
-        if each.away or not any(surpluses.values()) or not may_grow:
+        new = {name: count for name, count in assigned.items() if name in each.new and count}
+        if not spec.is_divided:
+            most = max(0, *(surplus + spec.replicas for surplus in surpluses.values() if surplus), 0)
+            assert (found.sizes if found else {}) == ({} if each.away else dict.fromkeys(new, most) if most else {})
+            continue
+        goes, own = sum(rows[name].leaving for name in surpluses), {name: own_of(row) for name, row in rows.items()}
+        takes_rest = sum(new.values()) < goes and sum(own.values()) >= spec.replicas
+        replacing = {name for name, count in assigned.items() if count and (name in new or takes_rest)}
+        if each.away or not any(own[name] for name in surpluses) or not replacing:
             assert found is None
             continue
         assert found is not None
         assert found.until == at(GRACE_SECONDS)
-        assert found.sizes.keys() <= may_grow
+        assert found.sizes.keys() == replacing
         more = {name: size - assigned[name] for name, size in found.sizes.items()}
-        assert all(count > 0 for count in more.values())
+        assert all(count >= 0 for count in more.values())
         assert all(surplus < rows[name].known.told for name, surplus in surpluses.items() if surplus)
-        if spec.is_divided:
-            assert max(surpluses.values()) <= sum(more.values()) <= sum(surpluses.values())
-        else:
-            assert more == dict.fromkeys(may_grow, max(surpluses.values()))
+        asked_more = max(0, sum(new.values()) - goes)
+        low, high = (max(0, most - asked_more) for most in (max(surpluses.values()), sum(surpluses.values())))
+        assert low <= sum(more.values()) <= high
         larger += 1
     assert larger > 300
 
@@ -111,7 +127,7 @@ LEAVING_ONE = divided({"a": 1, "b": 1})
         (12, 12, {}, 1, 12),
         (12, 24, {}, 1, 12),
         (24, 12, {}, 1, 12),
-        (3, 12, {}, 1, 0),
+        (3, 12, {}, 1, 4),
         (0, 12, {}, 1, 0),
         (12, 12, {"suppress_deletion": True}, 1, 0),
         (12, 12, {"suppress_deletion": False}, 1, 0),
@@ -133,6 +149,58 @@ def test_a_size_is_what_the_old_cluster_asks_for_and_runs_until_the_grace_period
     copies = table(bound, fleet(cluster("a"), cluster("b")), {"a": running(own, ready)}, at(seconds))
     found = replacement_sizes(bound.spec, copies, at(seconds), GRACE_SECONDS)
     assert (found.sizes if found else {}) == ({"b": size} if size else {})
+
+
+@pytest.mark.parametrize(
+    ("held", "new", "sizes"),
+    [
+        ({"b": 4}, "b", {"b": 12}),
+        ({"b": 10}, "b", {"b": 12}),
+        ({"b": 14}, "b", {"b": 14}),
+        ({"b": 6}, "", {"b": 14}),
+        ({"b": 1, "c": 5}, "b", {"b": 3, "c": 11}),
+        ({"b": 4, "c": 96}, "b", {"b": 12}),
+        ({"b": 1, "c": 96}, "b", {"b": 9}),
+    ],
+    ids=["new", "scaled up", "scaled up beyond", "was there", "by share", "grew by nothing", "few run"],
+)
+def test_a_target_is_as_large_as_what_it_replaces(held: Mapping[str, int], new: str, sizes: Mapping[str, int]) -> None:
+    """Twelve replicas leave, of which four are asked for."""
+    bound = aggregated(
+        binding(divided(dict.fromkeys(NAMES, 1)), sum(held.values()), targets(**held), (leaving("a", 4),))
+    )
+    works = {name: running(2, 2, name, made=1 if name in new else -LATE) for name in held} | {"a": running(12, 12)}
+    copies = table(bound, fleet(*map(cluster, NAMES)), works, at(1))
+    found = replacement_sizes(bound.spec, copies, at(1), GRACE_SECONDS)
+    assert found is not None
+    assert found.sizes == sizes
+
+
+@pytest.mark.parametrize(("replicas", "size"), [(4, 12), (10, 12), (14, 0), (2, 12)])
+def test_a_copy_of_all_replicas_is_as_large_as_the_largest_that_leaves(replicas: int, size: int) -> None:
+    bound = aggregated(binding(duplicated("a", "b"), replicas, targets(b=replicas), (leaving("a", 4),)))
+    copies = table(bound, fleet(cluster("a"), cluster("b")), {"a": running(12, 12)}, at(1))
+    found = replacement_sizes(bound.spec, copies, at(1), GRACE_SECONDS)
+    assert (found.sizes if found else {}) == ({"b": size} if size else {})
+
+
+@pytest.mark.parametrize(("seconds", "size"), [(CLOCKS_APART.total_seconds(), 24), (LATE, 16)])
+def test_surpluses_add_up_where_no_copy_can_have_replaced_another(seconds: float, size: int) -> None:
+    tasks = leaving("a", 4), leaving("b", 4, creation_timestamp=at(seconds))
+    bound = aggregated(binding(divided(dict.fromkeys(NAMES, 1)), 8, targets(c=8), tasks))
+    works = {name: running(12, 12, name) for name in ("a", "b")}
+    copies = table(bound, fleet(*map(cluster, NAMES)), works, at(seconds))
+    found = replacement_sizes(bound.spec, copies, at(seconds), GRACE_SECONDS)
+    assert found is not None
+    assert found.sizes == {"c": size}
+
+
+def test_a_task_that_counts_no_replicas_is_about_all_of_them() -> None:
+    bound = aggregated(binding(LEAVING_ONE, 4, targets(b=4), (leaving("a", None),)))
+    copies = table(bound, fleet(cluster("a"), cluster("b")), {"a": running(12, 12)}, at(1))
+    found = replacement_sizes(bound.spec, copies, at(1), GRACE_SECONDS)
+    assert found is not None
+    assert found.sizes == {"b": 12}
 
 
 def test_sizes_do_not_double_from_hop_to_hop_while_another_copy_holds_the_evictions() -> None:
@@ -190,7 +258,7 @@ def test_s1_an_eviction_waits_for_the_size_while_more_become_ready() -> None:
     assert not finishes(GRACE_SECONDS - 1, replacing(12, 11, since=GRACE_SECONDS - 2))
     assert finishes(GRACE_SECONDS + 1, replacing(12, 11, since=GRACE_SECONDS - 2))
     assert not finishes(GRACE_SECONDS + 1, replacing(12, 3)), "as many as are asked for are waited for without an end"
-    assert finishes(1, replacing(4, 4, made=-LATE)), "it was there before"
+    assert not finishes(1, replacing(4, 4, made=-LATE)), "it was there before, and takes the load, too"
     assert finishes(1, replacing(4, 4), leaving("a", 4, grace_period_seconds=0))
     assert finishes(1, replacing(4, 4), leaving("a", 4, creation_timestamp=at(3600))), "a clock that is ahead"
     assert finishes(STILL_SECONDS, replacing(4, 4, since=3600)), "a clock of a member that is ahead"

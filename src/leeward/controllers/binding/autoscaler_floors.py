@@ -24,7 +24,8 @@ WorksOf = Callable[[Binding], Mapping[str, Work]]
 _AUTOSCALER = "HorizontalPodAutoscaler"
 LINGERS = timedelta(seconds=300)
 """Time that floors outlast an eviction: only now the load comes, and an autoscaler remembers what its metrics asked
-for, not its least. Kubernetes: --horizontal-pod-autoscaler-downscale-stabilization. A restart ends it."""
+for, not its least. They keep only what is ready: a copy without room for more has not failed (S12). Kubernetes:
+--horizontal-pod-autoscaler-downscale-stabilization. A restart ends it."""
 
 
 class AutoscalerFloors:
@@ -68,14 +69,14 @@ class AutoscalerFloors:
         found = target.spec.resource
         if (found.api_version, found.kind, found.name) != (*scaled, name):
             return None
+        copies = copies_of(target.spec, self._works_of(target), self._fleet, now, needs=None)
         if target.spec.graceful_eviction_tasks:
-            copies = copies_of(target.spec, self._works_of(target), self._fleet, now, needs=None)
             sizes = replacement_sizes(target.spec, copies, now, self._grace_seconds)
             until = datetime.max.replace(tzinfo=UTC)
         else:
             until = min(last.until, now + LINGERS) if last else now
-            there = target.spec.assigned
-            sizes = last and ReplacementSizes({n: size for n, size in last.sizes.items() if n in there}, until)
+            ready = {name: copies.rows[name].known.told for name in target.spec.assigned}
+            sizes = last and ReplacementSizes({n: min(c, ready[n]) for n, c in last.sizes.items() if n in ready}, until)
         if sizes is None or now >= until:
             return None
         self._last[key_of(autoscaler)] = sizes._replace(until=until)
