@@ -1,8 +1,10 @@
 """Parts that the stories on the virtual clock have in common: manifests, and running a story to its end."""
 
+import functools
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from kubeapi.codec import parse_yaml
 from kubeapi.core import NODES
@@ -22,6 +24,7 @@ CONFIG_MAPS = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
 POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "propagationpolicies", "PropagationPolicy", True)
 BY_KIND = {resource.kind: resource for resource in (DEPLOYMENTS, CONFIG_MAPS, POLICIES)}
 
+P = ParamSpec("P")
 PUSH_PUSH_PULL: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 
 
@@ -40,6 +43,26 @@ def play(
             await story(world)
 
     run_virtual(run())
+
+
+def in_world(
+    members: Mapping[str, Mode] = PUSH_PUSH_PULL,
+    timing: Timing | None = None,
+    seed: int = 0,
+    manager: ManagerSettings | None = None,
+) -> Callable[[Callable[Concatenate[World, P], Awaitable[None]]], Callable[P, None]]:
+    """Makes a test of a story, which gets its world first, and then its fixtures and parameters."""
+
+    def test_of(story: Callable[Concatenate[World, P], Awaitable[None]]) -> Callable[P, None]:
+        @functools.wraps(story)
+        def test(*args: P.args, **asked: P.kwargs) -> None:
+            play(lambda world: story(world, *args, **asked), members, timing, seed, manager)
+
+        _, *asked = inspect.signature(story).parameters.values()
+        test.__dict__["__signature__"] = inspect.Signature(asked)
+        return test
+
+    return test_of
 
 
 async def apply(client: Client, *manifests: Manifest, namespace: str = "default") -> None:

@@ -40,7 +40,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     held,
-    play,
+    in_world,
     policy,
     ready_replicas,
     tasks,
@@ -142,41 +142,36 @@ GPU: Manifest = {"spec": {"taints": [{"key": "example.com/gpu", "value": "yes", 
     ],
     ids=str,
 )
-def test_the_printed_advice_gives_a_place_to_what_has_none(placement: Manifest, words: str) -> None:
-    async def story(world: World) -> None:
-        await deployed(world, placement)
-        assert placed(world) == 0
-        await carry_out(world, await printed(world, words))
-        await world.sleep(30)
-        assert placed(world) >= 2
-        assert (await explain(world)).helps == ()
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_the_printed_advice_gives_a_place_to_what_has_none(world: World, placement: Manifest, words: str) -> None:
+    await deployed(world, placement)
+    assert placed(world) == 0
+    await carry_out(world, await printed(world, words))
+    await world.sleep(30)
+    assert placed(world) >= 2
+    assert (await explain(world)).helps == ()
 
 
-def test_advice_to_ask_for_less_is_of_a_whole_pod_and_has_no_command() -> None:
+@in_world(THREE)
+async def test_advice_to_ask_for_less_is_of_a_whole_pod_and_has_no_command(world: World) -> None:
     """The picture does not have the containers: a command that sets each of them would ask for twice as much."""
-
-    async def story(world: World) -> None:
-        web = deployment("web", 2)
-        pod: Manifest = web["spec"]["template"]["spec"]
-        pod["containers"] = [
-            {"name": name, "image": "nginx", "resources": {"requests": {"cpu": "20"}}} for name in ("web", "proxy")
-        ]
-        await apply(world.client, web, policy("web", {**named("member1"), **ROOM}))
-        await world.sleep(60)
-        assert placed(world) == 0
-        (less,) = [each for each in (await explain(world)).helps if "requests" in each.change]
-        told = "lower its requests to cpu=5000m, for all containers of a Pod together"
-        assert (less.change, less.command) == (told, "")
-        for container in pod["containers"]:
-            container["resources"] = {"requests": {"cpu": "2500m"}}
-        body: Manifest = {"spec": {"template": {"spec": {"containers": pod["containers"]}}}}
-        await world.client.patch(DEPLOYMENTS, "web", body, "default")
-        await world.sleep(30)
-        assert (placed(world), (await explain(world)).helps) == (2, ())
-
-    play(story, THREE)
+    web = deployment("web", 2)
+    pod: Manifest = web["spec"]["template"]["spec"]
+    pod["containers"] = [
+        {"name": name, "image": "nginx", "resources": {"requests": {"cpu": "20"}}} for name in ("web", "proxy")
+    ]
+    await apply(world.client, web, policy("web", {**named("member1"), **ROOM}))
+    await world.sleep(60)
+    assert placed(world) == 0
+    (less,) = [each for each in (await explain(world)).helps if "requests" in each.change]
+    told = "lower its requests to cpu=5000m, for all containers of a Pod together"
+    assert (less.change, less.command) == (told, "")
+    for container in pod["containers"]:
+        container["resources"] = {"requests": {"cpu": "2500m"}}
+    body: Manifest = {"spec": {"template": {"spec": {"containers": pod["containers"]}}}}
+    await world.client.patch(DEPLOYMENTS, "web", body, "default")
+    await world.sleep(30)
+    assert (placed(world), (await explain(world)).helps) == (2, ())
 
 
 def test_advice_to_name_a_cluster_shuts_out_none_that_labels_select() -> None:
@@ -210,114 +205,103 @@ def test_advice_to_name_a_cluster_shuts_out_none_that_labels_select() -> None:
     assert [each.change for each in naming(from_wire(wire, ResourceBinding), [prod])] == [all_allowed.change]
 
 
-def test_no_advice_is_given_by_which_a_running_copy_is_lost() -> None:
+@in_world(THREE)
+async def test_no_advice_is_given_by_which_a_running_copy_is_lost(world: World) -> None:
     """More is asked for, and the policy names the cluster of the running copy no more."""
-
-    async def story(world: World) -> None:
-        await deployed(world, by_weight({"member1": 1}))
-        assert world.assigned(WEB) == {"member1": 2}
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"fra-9": 1})}}, "default")
-        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 6}}, "default")
-        await world.sleep(60)
-        assert world.assigned(WEB) == {"member1": 2}
-        assert [each.change for each in (await explain(world)).helps] == ["let its policy allow all clusters"]
-        await carry_out(world, await printed(world, "let its policy allow all clusters"))
-        await world.sleep(60)
-        assert world.assigned(WEB) == {"member1": 2, "member2": 2, "member3": 2}
-
-    play(story, THREE)
+    await deployed(world, by_weight({"member1": 1}))
+    assert world.assigned(WEB) == {"member1": 2}
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"fra-9": 1})}}, "default")
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 6}}, "default")
+    await world.sleep(60)
+    assert world.assigned(WEB) == {"member1": 2}
+    assert [each.change for each in (await explain(world)).helps] == ["let its policy allow all clusters"]
+    await carry_out(world, await printed(world, "let its policy allow all clusters"))
+    await world.sleep(60)
+    assert world.assigned(WEB) == {"member1": 2, "member2": 2, "member3": 2}
 
 
 @pytest.mark.parametrize("words", ["tolerate example.com/gpu=yes:NoSchedule", "name member2"])
-def test_the_printed_advice_frees_what_is_held(words: str) -> None:
+@in_world(THREE)
+async def test_the_printed_advice_frees_what_is_held(world: World, words: str) -> None:
     """The only cluster that the policy allows, and that has no taint, is lost."""
-
-    async def story(world: World) -> None:
-        await world.client.patch(CLUSTERS, "member3", GPU)
-        await deployed(world, {**named("member1", "member3"), **ROOM})
-        assert list(world.assigned(WEB)) == ["member1"]
-        await world.member("member1").stop()
-        await world.until(lambda: held(world, WEB) == "NoPlaceToGo", 900)
-        await carry_out(world, await printed(world, words))
-        await world.sleep(60)
-        assert (held(world, WEB), placed(world), "member1" in world.assigned(WEB)) == ("", 2, False)
-
-    play(story, THREE)
+    await world.client.patch(CLUSTERS, "member3", GPU)
+    await deployed(world, {**named("member1", "member3"), **ROOM})
+    assert list(world.assigned(WEB)) == ["member1"]
+    await world.member("member1").stop()
+    await world.until(lambda: held(world, WEB) == "NoPlaceToGo", 900)
+    await carry_out(world, await printed(world, words))
+    await world.sleep(60)
+    assert (held(world, WEB), placed(world), "member1" in world.assigned(WEB)) == ("", 2, False)
 
 
 @pytest.mark.parametrize("begin", [start_cordon, partial(start_drain, budget=None)], ids=["cordon", "drain"])
-def test_a_cluster_that_somebody_took_out_is_given_back_by_the_printed_command(
+@in_world(THREE)
+async def test_a_cluster_that_somebody_took_out_is_given_back_by_the_printed_command(
+    world: World,
     begin: Callable[[Client, str], Awaitable[object]],
 ) -> None:
-    async def story(world: World) -> None:
-        await begin(world.client, "member1")
-        await deployed(world, {**named("member1"), **ROOM})
-        assert placed(world) == 0
-        await carry_out(world, await printed(world, "uncordon member1"))
-        await world.sleep(30)
-        assert world.assigned(WEB) == {"member1": 2}
-
-    play(story, THREE)
+    await begin(world.client, "member1")
+    await deployed(world, {**named("member1"), **ROOM})
+    assert placed(world) == 0
+    await carry_out(world, await printed(world, "uncordon member1"))
+    await world.sleep(30)
+    assert world.assigned(WEB) == {"member1": 2}
 
 
-def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for() -> None:
-    async def story(world: World) -> None:
-        await create_quota(world, {"cpu": "4", "memory": "1Gi"})
-        await apply(world.client, asking("web", 5), policy("web", by_weight({"member1": 1, "member2": 1})))
-        await world.sleep(30)
-        assert placed(world) == 0
-        told = await explain(world)
-        assert told.headline == (
-            "It has no copy anywhere: FederatedResourceQuota default/team allows cpu 4, and 5 would be used. "
-            "FederatedResourceQuota default/team allows memory 1Gi, and 5Gi would be used."
-        )
-        (helps,) = told.helps
-        assert helps.change == "raise FederatedResourceQuota default/team: cpu by 1, to 5, memory by 4Gi, to 5Gi"
-        assert helps.effect.startswith("5 more replicas would find room")
-        await carry_out(world, await printed(world, "raise"))
-        await world.sleep(30)
-        assert placed(world) == 5
-
-    play(story, THREE, manager=ENFORCED)
+@in_world(THREE, manager=ENFORCED)
+async def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for(world: World) -> None:
+    await create_quota(world, {"cpu": "4", "memory": "1Gi"})
+    await apply(world.client, asking("web", 5), policy("web", by_weight({"member1": 1, "member2": 1})))
+    await world.sleep(30)
+    assert placed(world) == 0
+    told = await explain(world)
+    assert told.headline == (
+        "It has no copy anywhere: FederatedResourceQuota default/team allows cpu 4, and 5 would be used. "
+        "FederatedResourceQuota default/team allows memory 1Gi, and 5Gi would be used."
+    )
+    (helps,) = told.helps
+    assert helps.change == "raise FederatedResourceQuota default/team: cpu by 1, to 5, memory by 4Gi, to 5Gi"
+    assert helps.effect.startswith("5 more replicas would find room")
+    await carry_out(world, await printed(world, "raise"))
+    await world.sleep(30)
+    assert placed(world) == 5
 
 
-def test_a_release_of_the_brake_moves_what_it_holds() -> None:
-    async def story(world: World) -> None:
-        await deployed(world, {**named("member1", "member3"), **ROOM, **spread(1)})
-        for lost in ("member1", "member2", "member4"):
-            await world.member(lost).stop()
-        await world.sleep(1200)
-        assert await brake_engaged(world)
-        assert "member1" in world.assigned(WEB)
-        await carry_out(world, await printed(world, "release the brake"))
-        await world.sleep(700)
-        assert world.assigned(WEB) == {"member3": 2}
-
-    play(story, {**THREE, "member4": "Push"})
+@in_world({**THREE, "member4": "Push"})
+async def test_a_release_of_the_brake_moves_what_it_holds(world: World) -> None:
+    await deployed(world, {**named("member1", "member3"), **ROOM, **spread(1)})
+    for lost in ("member1", "member2", "member4"):
+        await world.member(lost).stop()
+    await world.sleep(1200)
+    assert await brake_engaged(world)
+    assert "member1" in world.assigned(WEB)
+    await carry_out(world, await printed(world, "release the brake"))
+    await world.sleep(700)
+    assert world.assigned(WEB) == {"member3": 2}
 
 
 @pytest.mark.parametrize("words", ["name member3 in its policy", "uncordon {old}"])
-def test_what_waits_for_its_replacement_is_helped_by_another_cluster_or_by_staying(words: str) -> None:
-    async def story(world: World) -> None:
-        one = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
-        await deployed(world, {**named("member1", "member2"), **one, **DUPLICATED})
-        (old,) = world.assigned(WEB)
-        new = "member2" if old == "member1" else "member1"
-        await without_room(world, new)
-        await start_drain(world.client, old, None)
-        await world.until(lambda: held(world, WEB) == "ReplacementMissing", 1800)
-        told = await explain(world)
-        (why,) = [row.what for row in told.where if row.cluster == new]
-        assert why == "2 not ready: Pods wait for a node there"
-        assert "is not healthy in" in told.headline
-        await carry_out(world, await printed(world, words.format(old=old)))
-        await world.sleep(1200)
-        assert (tasks(world, WEB), held(world, WEB)) == ([], "")
-        (serves,) = world.assigned(WEB)
-        assert serves == (old if "uncordon" in words else "member3")
-        assert await ready_replicas(world, serves, "web") == 2
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_what_waits_for_its_replacement_is_helped_by_another_cluster_or_by_staying(
+    world: World, words: str
+) -> None:
+    one = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+    await deployed(world, {**named("member1", "member2"), **one, **DUPLICATED})
+    (old,) = world.assigned(WEB)
+    new = "member2" if old == "member1" else "member1"
+    await without_room(world, new)
+    await start_drain(world.client, old, None)
+    await world.until(lambda: held(world, WEB) == "ReplacementMissing", 1800)
+    told = await explain(world)
+    (why,) = [row.what for row in told.where if row.cluster == new]
+    assert why == "2 not ready: Pods wait for a node there"
+    assert "is not healthy in" in told.headline
+    await carry_out(world, await printed(world, words.format(old=old)))
+    await world.sleep(1200)
+    assert (tasks(world, WEB), held(world, WEB)) == ([], "")
+    (serves,) = world.assigned(WEB)
+    assert serves == (old if "uncordon" in words else "member3")
+    assert await ready_replicas(world, serves, "web") == 2
 
 
 async def is_unwatched(world: World) -> None:
@@ -350,29 +334,30 @@ async def starts_in_no_cluster_of_its_policy(world: World) -> None:
         (starts_in_no_cluster_of_its_policy, "UnhealthyEverywhere", "name member3 in its policy", {"member3": 2}),
     ],
 )
-def test_the_printed_advice_ends_what_holds(
-    trouble: Callable[[World], Awaitable[None]], reason: str, words: str, serving: dict[str, int]
+@in_world(THREE)
+async def test_the_printed_advice_ends_what_holds(
+    world: World, trouble: Callable[[World], Awaitable[None]], reason: str, words: str, serving: dict[str, int]
 ) -> None:
-    async def story(world: World) -> None:
-        await trouble(world)
-        await world.sleep(30)
-        told = await explain(world)
-        assert told.reason == reason
-        await carry_out(world, await printed(world, words))
-        await world.sleep(400)
-        assert (held(world, WEB), tasks(world, WEB)) == ("", [])
-        there = world.assigned(WEB)
-        assert there == (serving or there)
-        assert {name: await ready_replicas(world, name, "web") for name in there} == there
-        if not world.is_ready("member1"):
-            await world.member("member1").start()
-            await world.sleep(300)
-            assert await ready_replicas(world, "member1", "web") == -1, "what replaced it serves, so the old copy goes"
-
-    play(story, THREE)
+    await trouble(world)
+    await world.sleep(30)
+    told = await explain(world)
+    assert told.reason == reason
+    await carry_out(world, await printed(world, words))
+    await world.sleep(400)
+    assert (held(world, WEB), tasks(world, WEB)) == ("", [])
+    there = world.assigned(WEB)
+    assert there == (serving or there)
+    assert {name: await ready_replicas(world, name, "web") for name in there} == there
+    if not world.is_ready("member1"):
+        await world.member("member1").start()
+        await world.sleep(300)
+        assert await ready_replicas(world, "member1", "web") == -1, "what replaced it serves, so the old copy goes"
 
 
-def test_a_decision_that_is_refused_is_told_with_the_record_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_world(THREE)
+async def test_a_decision_that_is_refused_is_told_with_the_record_for_a_report(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A bug is planted: whatever leaves a cluster loses a replica on its way."""
 
     def lossy(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
@@ -382,19 +367,16 @@ def test_a_decision_that_is_refused_is_told_with_the_record_for_a_report(monkeyp
             return decision
         return replace(decision, clusters=(structs.replace(first, replicas=first.replicas - 1), *more))
 
-    async def story(world: World) -> None:
-        await deployed(world, {**named("member1", "member3"), **ROOM, **spread(1)})
-        monkeypatch.setattr(group_decisions, "decide", lossy)
-        await world.member("member1").stop()
-        await world.until(lambda: held(world, WEB) == "DecisionRefused", 900)
-        told = await explain(world)
-        assert (told.state, told.reason) == (ApplicationState.HELD, "DecisionRefused")
-        command = await printed(world, "as a bug of Leeward")
-        assert command == "leeward explain deployment/web -n default --record refused.json"
-        record = record_of(await picture(world), asked_of("deployment/web", "default"))
-        assert replay(*decode_recorded(record)).violations
-        monkeypatch.undo()
-        await world.sleep(90)
-        assert (held(world, WEB), world.assigned(WEB)) == ("", {"member3": 2})
-
-    play(story, THREE)
+    await deployed(world, {**named("member1", "member3"), **ROOM, **spread(1)})
+    monkeypatch.setattr(group_decisions, "decide", lossy)
+    await world.member("member1").stop()
+    await world.until(lambda: held(world, WEB) == "DecisionRefused", 900)
+    told = await explain(world)
+    assert (told.state, told.reason) == (ApplicationState.HELD, "DecisionRefused")
+    command = await printed(world, "as a bug of Leeward")
+    assert command == "leeward explain deployment/web -n default --record refused.json"
+    record = record_of(await picture(world), asked_of("deployment/web", "default"))
+    assert replay(*decode_recorded(record)).violations
+    monkeypatch.undo()
+    await world.sleep(90)
+    assert (held(world, WEB), world.assigned(WEB)) == ("", {"member3": 2})

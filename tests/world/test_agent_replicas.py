@@ -28,7 +28,7 @@ from leeward.runtime.sharding import LeaderSettings
 from leeward.sim.world import ADMIN, World
 from simulator.candidate import Fence, ToldTransport
 from tests.migration.joining_agent import JoiningAgent
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, in_world, play, policy, ready_replicas
 
 MEMBER = "member3"
 LEASE = lease_of_agent(MEMBER)
@@ -210,25 +210,23 @@ def test_an_agent_that_stops_cleanly_lets_the_other_work_at_once() -> None:
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
-def test_ours_waits_for_karmadas_agent_and_works_when_that_is_gone(replicas: int) -> None:
-    async def story(world: World) -> None:
-        await world.member(MEMBER).stop_agent()
-        theirs = JoiningAgent(Client(LinkedTransport(world.place, USER)), MEMBER, world.clock.now)
+@in_world()
+async def test_ours_waits_for_karmadas_agent_and_works_when_that_is_gone(world: World, replicas: int) -> None:
+    await world.member(MEMBER).stop_agent()
+    theirs = JoiningAgent(Client(LinkedTransport(world.place, USER)), MEMBER, world.clock.now)
+    await theirs.lead()
+    ours = [Replica(world, f"ours {number}") for number in range(replicas)]
+    for replica in ours:
+        replica.start()
+    for _ in range(30):
+        await world.sleep(2)
         await theirs.lead()
-        ours = [Replica(world, f"ours {number}") for number in range(replicas)]
-        for replica in ours:
-            replica.start()
-        for _ in range(30):
-            await world.sleep(2)
-            await theirs.lead()
-        assert all(replica.is_ready for replica in ours)
-        assert [replica.sent for replica in ours] == [0] * replicas
-        await world.sleep(TAKEOVER_SECONDS)
-        assert sum(replica.leads for replica in ours) == 1
-        await world.until(lambda: world.is_ready(MEMBER), 30)
-        assert sum(replica.sent > 0 for replica in ours) == 1
-        assert [replica.doubles for replica in ours] == [[]] * replicas
-        for replica in ours:
-            replica.life.end()
-
-    play(story)
+    assert all(replica.is_ready for replica in ours)
+    assert [replica.sent for replica in ours] == [0] * replicas
+    await world.sleep(TAKEOVER_SECONDS)
+    assert sum(replica.leads for replica in ours) == 1
+    await world.until(lambda: world.is_ready(MEMBER), 30)
+    assert sum(replica.sent > 0 for replica in ours) == 1
+    assert [replica.doubles for replica in ours] == [[]] * replicas
+    for replica in ours:
+        replica.life.end()

@@ -6,7 +6,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.sim.world import World
-from tests.world.stories import POLICIES, apply, identities, play, policy
+from tests.world.stories import POLICIES, apply, identities, in_world, policy
 from tests.world.test_kinds import CLUSTER_POLICIES, CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears, selecting
 from tests.world.test_ownership import on
 
@@ -25,53 +25,49 @@ async def claim_runs(world: World) -> dict[str, tuple[str, int]]:
     return await identities(world, "data", BOTH, CLAIMS)
 
 
-def test_s12_a_claim_whose_binding_is_deleted_by_hand_keeps_its_data() -> None:
-    async def story(world: World) -> None:
-        before = await claim_runs(world)
-        assert set(before) == set(BOTH)
-        await world.client.delete(RESOURCE_BINDINGS, "data-persistentvolumeclaim", "default")
-        await world.sleep(120)
-        assert await identities(world, "data", BOTH, CLAIMS) == before
-        assert set(world.assigned("data-persistentvolumeclaim")) == set(BOTH), "it is placed again"
-        await world.client.delete(CLAIMS, "data", "default")
-        await world.sleep(120)
-        assert await identities(world, "data", BOTH, CLAIMS) == {}, "the next binding has taken it over"
-
-    play(story)
+@in_world()
+async def test_s12_a_claim_whose_binding_is_deleted_by_hand_keeps_its_data(world: World) -> None:
+    before = await claim_runs(world)
+    assert set(before) == set(BOTH)
+    await world.client.delete(RESOURCE_BINDINGS, "data-persistentvolumeclaim", "default")
+    await world.sleep(120)
+    assert await identities(world, "data", BOTH, CLAIMS) == before
+    assert set(world.assigned("data-persistentvolumeclaim")) == set(BOTH), "it is placed again"
+    await world.client.delete(CLAIMS, "data", "default")
+    await world.sleep(120)
+    assert await identities(world, "data", BOTH, CLAIMS) == {}, "the next binding has taken it over"
 
 
-def test_s12_custom_resources_of_others_outlive_the_binding_of_their_definition() -> None:
-    async def story(world: World) -> None:
-        there = world.member("member1").client
-        await world.client.create(DEFINITIONS, CRON_TAB_DEFINITION)
-        name = "crontabs.stable.example.com"
-        await world.client.create(CLUSTER_POLICIES, selecting(DEFINITIONS, name, "member1", "member2"))
-        await appears(world, "member1", DEFINITIONS, name)
-        await world.sleep(20)
-        await there.create(CRON_TABS, {"metadata": {"name": "theirs"}, "spec": {"replicas": 1}}, "default")
-        (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
-        await world.client.delete(CLUSTER_RESOURCE_BINDINGS, binding.name)
-        await world.sleep(120)
-        assert (await there.get(CRON_TABS, "theirs", "default"))["spec"] == {"replicas": 1}
-
-    play(story)
+@in_world()
+async def test_s12_custom_resources_of_others_outlive_the_binding_of_their_definition(world: World) -> None:
+    there = world.member("member1").client
+    await world.client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+    name = "crontabs.stable.example.com"
+    await world.client.create(CLUSTER_POLICIES, selecting(DEFINITIONS, name, "member1", "member2"))
+    await appears(world, "member1", DEFINITIONS, name)
+    await world.sleep(20)
+    await there.create(CRON_TABS, {"metadata": {"name": "theirs"}, "spec": {"replicas": 1}}, "default")
+    (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
+    await world.client.delete(CLUSTER_RESOURCE_BINDINGS, binding.name)
+    await world.sleep(120)
+    assert (await there.get(CRON_TABS, "theirs", "default"))["spec"] == {"replicas": 1}
 
 
 @pytest.mark.parametrize("what", ["template deleted", "template replaced", "policy gone"])
-def test_l3_a_claim_goes_with_its_template_and_with_a_binding_that_no_policy_claims(what: str) -> None:
-    async def story(world: World) -> None:
-        before = await claim_runs(world)
-        if what == "policy gone":
-            await world.client.delete(POLICIES, "data", "default")
-            await world.sleep(20)
-            await world.client.delete(RESOURCE_BINDINGS, "data-persistentvolumeclaim", "default")
-        else:
-            await world.client.delete(CLAIMS, "data", "default")
-        if what == "template replaced":
-            await world.client.create(CLAIMS, CLAIM, "default")
-        await world.sleep(120)
-        after = await identities(world, "data", BOTH, CLAIMS)
-        assert not set(after.values()) & set(before.values())
-        assert bool(after) == (what == "template replaced")
-
-    play(story)
+@in_world()
+async def test_l3_a_claim_goes_with_its_template_and_with_a_binding_that_no_policy_claims(
+    world: World, what: str
+) -> None:
+    before = await claim_runs(world)
+    if what == "policy gone":
+        await world.client.delete(POLICIES, "data", "default")
+        await world.sleep(20)
+        await world.client.delete(RESOURCE_BINDINGS, "data-persistentvolumeclaim", "default")
+    else:
+        await world.client.delete(CLAIMS, "data", "default")
+    if what == "template replaced":
+        await world.client.create(CLAIMS, CLAIM, "default")
+    await world.sleep(120)
+    after = await identities(world, "data", BOTH, CLAIMS)
+    assert not set(after.values()) & set(before.values())
+    assert bool(after) == (what == "template replaced")

@@ -17,6 +17,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     identities,
+    in_world,
     play,
     policy,
     tasks,
@@ -65,60 +66,55 @@ async def bound(world: World, resource: Resource[Manifest]) -> Binding:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.long
-def test_s4_nothing_of_any_shape_leaves_while_the_brake_is_engaged(shape: str) -> None:
+@in_world(FOUR)
+async def test_s4_nothing_of_any_shape_leaves_while_the_brake_is_engaged(world: World, shape: str) -> None:
     resource, template, policies, rule = SHAPES[shape]
     namespace = "default" if resource.namespaced else ""
 
     async def uid(world: World, member: str) -> str:
         return (await world.member(member).client.get(resource, "web", namespace))["metadata"]["uid"]
 
-    async def story(world: World) -> None:
-        await world.client.create(policies, rule, "default" if policies.namespaced else "")
-        await world.client.create(resource, template, namespace)
-        await world.sleep(60)
-        before = (await bound(world, resource)).spec
-        victim = before.clusters[0].name
-        copy = await uid(world, victim)
-        await world.member(victim).stop()
-        await world.until(lambda: NO_EXECUTE in world.taints(victim))
-        others = [name for name in FOUR if name not in (victim, "member1", "member2")]
-        for name in others:
-            await world.member(name).stop()
-        await world.sleep(1_800)
-        assert await brake_engaged(world)
-        held = await bound(world, resource)
-        assert held.spec.clusters == before.clusters
-        assert held.spec.graceful_eviction_tasks == ()
-        condition = find_condition(held.status.conditions, EVICTION_HELD_CONDITION)
-        assert condition is not None
-        assert condition.reason == "BrakeEngaged"
+    await world.client.create(policies, rule, "default" if policies.namespaced else "")
+    await world.client.create(resource, template, namespace)
+    await world.sleep(60)
+    before = (await bound(world, resource)).spec
+    victim = before.clusters[0].name
+    copy = await uid(world, victim)
+    await world.member(victim).stop()
+    await world.until(lambda: NO_EXECUTE in world.taints(victim))
+    others = [name for name in FOUR if name not in (victim, "member1", "member2")]
+    for name in others:
+        await world.member(name).stop()
+    await world.sleep(1_800)
+    assert await brake_engaged(world)
+    held = await bound(world, resource)
+    assert held.spec.clusters == before.clusters
+    assert held.spec.graceful_eviction_tasks == ()
+    condition = find_condition(held.status.conditions, EVICTION_HELD_CONDITION)
+    assert condition is not None
+    assert condition.reason == "BrakeEngaged"
 
-        for name in (victim, *others):
-            await world.member(name).start()
-        await world.sleep(600)
-        after = await bound(world, resource)
-        assert (after.spec.clusters, after.spec.graceful_eviction_tasks) == (before.clusters, ())
-        assert await uid(world, victim) == copy
-
-    play(story, FOUR)
+    for name in (victim, *others):
+        await world.member(name).start()
+    await world.sleep(600)
+    after = await bound(world, resource)
+    assert (after.spec.clusters, after.spec.graceful_eviction_tasks) == (before.clusters, ())
+    assert await uid(world, victim) == copy
 
 
 @pytest.mark.parametrize("shape", mostly_long(SHAPES, "divided"))
-def test_each_of_these_leaves_a_dead_cluster_where_no_brake_holds_it(shape: str) -> None:
+@in_world(FOUR)
+async def test_each_of_these_leaves_a_dead_cluster_where_no_brake_holds_it(world: World, shape: str) -> None:
     """Copies that the story above holds are due, and have a place to go to."""
     resource, template, policies, rule = SHAPES[shape]
-
-    async def story(world: World) -> None:
-        await world.client.create(policies, rule, "default" if policies.namespaced else "")
-        await world.client.create(resource, template, "default" if resource.namespaced else "")
-        await world.sleep(60)
-        victim = (await bound(world, resource)).spec.clusters[0].name
-        await world.member(victim).stop()
-        await world.sleep(900)
-        left = (await bound(world, resource)).spec.clusters
-        assert [target.name for target in left] == [name for name in ("member1", "member2") if name != victim]
-
-    play(story, FOUR)
+    await world.client.create(policies, rule, "default" if policies.namespaced else "")
+    await world.client.create(resource, template, "default" if resource.namespaced else "")
+    await world.sleep(60)
+    victim = (await bound(world, resource)).spec.clusters[0].name
+    await world.member(victim).stop()
+    await world.sleep(900)
+    left = (await bound(world, resource)).spec.clusters
+    assert [target.name for target in left] == [name for name in ("member1", "member2") if name != victim]
 
 
 FIVE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push", "member5": "Push"}
@@ -168,18 +164,18 @@ def test_s4_what_was_to_go_from_a_cluster_that_was_away_stays_while_the_brake_is
     play(story, {**FIVE, "member1": mode, "member2": mode})
 
 
-def test_what_a_person_takes_from_a_cluster_that_is_there_is_removed_while_the_brake_is_engaged() -> None:
-    async def story(world: World) -> None:
-        await world.client.create(POLICIES, policy("web", by_weight({"member1": 1, "member2": 1})), "default")
-        await world.client.create(DEPLOYMENTS, deployment("web", 2), "default")
-        await world.sleep(60)
-        for name in ("member3", "member4", "member5"):
-            await world.member(name).stop()
-        await world.sleep(120)
-        assert await brake_engaged(world)
-        moved = {"spec": {"placement": by_weight({"member2": 1})}}
-        await world.client.patch(POLICIES, "web", moved, "default")
-        await world.sleep(30)
-        assert await identities(world, "web", ["member1"]) == {}
-
-    play(story, FIVE)
+@in_world(FIVE)
+async def test_what_a_person_takes_from_a_cluster_that_is_there_is_removed_while_the_brake_is_engaged(
+    world: World,
+) -> None:
+    await world.client.create(POLICIES, policy("web", by_weight({"member1": 1, "member2": 1})), "default")
+    await world.client.create(DEPLOYMENTS, deployment("web", 2), "default")
+    await world.sleep(60)
+    for name in ("member3", "member4", "member5"):
+        await world.member(name).stop()
+    await world.sleep(120)
+    assert await brake_engaged(world)
+    moved = {"spec": {"placement": by_weight({"member2": 1})}}
+    await world.client.patch(POLICIES, "web", moved, "default")
+    await world.sleep(30)
+    assert await identities(world, "web", ["member1"]) == {}

@@ -16,7 +16,7 @@ from leeward.api.resource import CLUSTER_TAINT_POLICIES
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
-from tests.world.stories import POLICIES, apply, deployment, play, policy, ready_replicas
+from tests.world.stories import POLICIES, apply, deployment, in_world, play, policy, ready_replicas
 from tests.world.test_taint_policies import at_once
 
 WEB = "web-deployment"
@@ -104,54 +104,52 @@ async def moves(world: World, home: str, died: float) -> float:
 
 @pytest.mark.parametrize("every", [5, 30, 120, 290])
 @pytest.mark.parametrize("write", [empty_list, put, server_side_apply])
-def test_l2_a_failover_comes_in_time_whoever_applies_its_cluster(write: Write, every: float) -> None:
-    async def story(world: World) -> None:
-        home = await place(world)
-        writer = start_sync(world, write, every)
-        await world.sleep(60)
-        died = world.seconds
-        await world.member(home).stop()
-        before = world.journal.count
-        seconds = await moves(world, home, died)
-        writer.cancel()
-        assert seconds == MOVED_AFTER
-        assert world.journal.count - before < 10 * (seconds + 60) / every + 1000, "writes are bounded by the writer's"
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_l2_a_failover_comes_in_time_whoever_applies_its_cluster(
+    world: World, write: Write, every: float
+) -> None:
+    home = await place(world)
+    writer = start_sync(world, write, every)
+    await world.sleep(60)
+    died = world.seconds
+    await world.member(home).stop()
+    before = world.journal.count
+    seconds = await moves(world, home, died)
+    writer.cancel()
+    assert seconds == MOVED_AFTER
+    assert world.journal.count - before < 10 * (seconds + 60) / every + 1000, "writes are bounded by the writer's"
 
 
 @pytest.mark.parametrize("seconds_before", [0.5, 30, 200, 330, 570])
 @pytest.mark.parametrize("write", [empty_list, no_list, own_taint, put, server_side_apply])
-def test_l2_one_sync_within_an_outage_costs_nothing(write: Write, seconds_before: float) -> None:
-    async def story(world: World) -> None:
-        home, died = await place(world), world.seconds
-        await world.member(home).stop()
-        await world.sleep(MOVED_AFTER - seconds_before)
-        await write(world, home)
-        assert await moves(world, home, died) == MOVED_AFTER
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_l2_one_sync_within_an_outage_costs_nothing(world: World, write: Write, seconds_before: float) -> None:
+    home, died = await place(world), world.seconds
+    await world.member(home).stop()
+    await world.sleep(MOVED_AFTER - seconds_before)
+    await write(world, home)
+    assert await moves(world, home, died) == MOVED_AFTER
 
 
 @pytest.mark.parametrize("every", mostly_long([5, 30, 120, 290], 120))
 @pytest.mark.parametrize("write", mostly_long([empty_list, put, server_side_apply], put))
-def test_l2_a_policys_taint_that_git_takes_off_evicts_in_its_time(write: Write, every: float) -> None:
-    async def story(world: World) -> None:
-        await world.client.create(CLUSTER_TAINT_POLICIES, at_once())
-        home = await place(world)
-        writer = start_sync(world, write, every)
-        await world.sleep(60)
-        await world.member(home).stop()
-        await world.until(lambda: not world.is_ready(home))
-        seconds = await moves(world, home, world.seconds)
-        writer.cancel()
-        assert 299 <= seconds <= 302, "the toleration of not-ready alone"
-        await world.member(home).start()
-        await world.until(lambda: world.is_ready(home))
-        await world.sleep(10)
-        assert not world.cluster(home).taint_record, "the policy has removed its taint"
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_l2_a_policys_taint_that_git_takes_off_evicts_in_its_time(
+    world: World, write: Write, every: float
+) -> None:
+    await world.client.create(CLUSTER_TAINT_POLICIES, at_once())
+    home = await place(world)
+    writer = start_sync(world, write, every)
+    await world.sleep(60)
+    await world.member(home).stop()
+    await world.until(lambda: not world.is_ready(home))
+    seconds = await moves(world, home, world.seconds)
+    writer.cancel()
+    assert 299 <= seconds <= 302, "the toleration of not-ready alone"
+    await world.member(home).start()
+    await world.until(lambda: world.is_ready(home))
+    await world.sleep(10)
+    assert not world.cluster(home).taint_record, "the policy has removed its taint"
 
 
 @pytest.mark.parametrize("write", [empty_list, put])
@@ -187,59 +185,51 @@ def test_l2_a_pull_cluster_in_git_fails_over_in_time(write: Write, restarts: boo
 
 
 @pytest.mark.parametrize("at", [100, 400, 628])
-def test_l2_a_restart_while_the_taint_is_off_forgets_nothing(at: float) -> None:
+@in_world(PUSH)
+async def test_l2_a_restart_while_the_taint_is_off_forgets_nothing(world: World, at: float) -> None:
     """The taint is taken off while no controller runs."""
-
-    async def story(world: World) -> None:
-        home, died = await place(world), world.seconds
-        await world.member(home).stop()
-        await world.sleep(at)
-        await world.stop_controllers()
-        await put(world, home)
-        world.start_controllers()
-        assert MOVED_AFTER <= await moves(world, home, died) <= MOVED_AFTER + 60
-
-    play(story, PUSH)
+    home, died = await place(world), world.seconds
+    await world.member(home).stop()
+    await world.sleep(at)
+    await world.stop_controllers()
+    await put(world, home)
+    world.start_controllers()
+    assert MOVED_AFTER <= await moves(world, home, died) <= MOVED_AFTER + 60
 
 
-def test_l2_another_outage_has_another_clock() -> None:
-    async def story(world: World) -> None:
-        home = await place(world)
-        writer = start_sync(world, empty_list, 30)
-        await world.member(home).stop()
-        await world.sleep(500)
-        await world.member(home).start()
-        await world.until(lambda: world.is_ready(home), 120)
-        await world.sleep(60)
-        assert list(world.assigned(WEB)) == [home]
-        assert not [c for c in world.cluster(home).status.conditions if c.type in (TAINTED_CONDITION, REMOVED)]
-        died = world.seconds
-        await world.member(home).stop()
-        assert await moves(world, home, died) == MOVED_AFTER
-        writer.cancel()
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_l2_another_outage_has_another_clock(world: World) -> None:
+    home = await place(world)
+    writer = start_sync(world, empty_list, 30)
+    await world.member(home).stop()
+    await world.sleep(500)
+    await world.member(home).start()
+    await world.until(lambda: world.is_ready(home), 120)
+    await world.sleep(60)
+    assert list(world.assigned(WEB)) == [home]
+    assert not [c for c in world.cluster(home).status.conditions if c.type in (TAINTED_CONDITION, REMOVED)]
+    died = world.seconds
+    await world.member(home).stop()
+    assert await moves(world, home, died) == MOVED_AFTER
+    writer.cancel()
 
 
-def test_nothing_is_placed_in_a_dead_cluster_whose_taints_are_taken_off_at_once() -> None:
+@in_world(PUSH)
+async def test_nothing_is_placed_in_a_dead_cluster_whose_taints_are_taken_off_at_once(world: World) -> None:
     """A tool heals a difference within a second, so that our writes wait: the cluster is no place all the same."""
-
-    async def story(world: World) -> None:
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"), 120)
-        await world.sleep(30)
-        writer = start_sync(world, empty_list, 0.5)
-        await world.sleep(60)
-        placement = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
-        await apply(world.client, deployment("web", 3), policy("web", placement))
-        await world.sleep(60)
-        assert list(world.assigned(WEB)) == ["member2"]
-        before = await taint_writes(world)
-        await world.sleep(600)
-        assert await taint_writes(world) - before <= 20, "a write waits longer and longer"
-        writer.cancel()
-
-    play(story, PUSH)
+    await world.member("member1").stop()
+    await world.until(lambda: not world.is_ready("member1"), 120)
+    await world.sleep(30)
+    writer = start_sync(world, empty_list, 0.5)
+    await world.sleep(60)
+    placement = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
+    await apply(world.client, deployment("web", 3), policy("web", placement))
+    await world.sleep(60)
+    assert list(world.assigned(WEB)) == ["member2"]
+    before = await taint_writes(world)
+    await world.sleep(600)
+    assert await taint_writes(world) - before <= 20, "a write waits longer and longer"
+    writer.cancel()
 
 
 async def taint_writes(world: World) -> int:
@@ -247,59 +237,52 @@ async def taint_writes(world: World) -> int:
     return (await world.client.get(CLUSTERS, "member1"))["metadata"]["generation"] // 2
 
 
-def test_the_taints_stand_most_of_the_time() -> None:
-    async def story(world: World) -> None:
-        await world.member("member1").stop()
-        await world.sleep(400)
-        writer = start_sync(world, server_side_apply, 5)
-        stood = 0
-        for _ in range(100):
-            await world.sleep(3.1)
-            spec = world.cluster("member1").spec
-            stood += any(taint.effect == "NoExecute" for taint in spec.taints)
-        writer.cancel()
-        assert stood > 80
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_the_taints_stand_most_of_the_time(world: World) -> None:
+    await world.member("member1").stop()
+    await world.sleep(400)
+    writer = start_sync(world, server_side_apply, 5)
+    stood = 0
+    for _ in range(100):
+        await world.sleep(3.1)
+        spec = world.cluster("member1").spec
+        stood += any(taint.effect == "NoExecute" for taint in spec.taints)
+    writer.cancel()
+    assert stood > 80
 
 
-def test_the_cluster_an_event_and_status_say_who_takes_taints_off() -> None:
-    async def story(world: World) -> None:
-        home = await place(world)
-        await world.member(home).stop()
-        writer = start_sync(world, server_side_apply, 30)
-        await world.sleep(400)
-        told = find_condition(world.cluster(home).status.conditions, REMOVED)
-        assert told is not None
-        assert "taken off by argocd-controller. " in told.message
-        await server_side_apply_as(world, home, "flux")
-        await world.sleep(200)
-        told = find_condition(world.cluster(home).status.conditions, REMOVED)
-        assert told is not None
-        assert "taken off by argocd-controller, flux. " in told.message
-        found = await world.client.list(EVENTS, "default")
-        events = [e for e in found.items if e.reason == "TaintsRemovedByOthers"]
-        assert [(e.involved_object.name, e.count) for e in events] == [(home, 1)] * 2
-        status = await look_at_fleet(world.client, world.clock)
-        assert [f.about for f in status.findings if "taken off by argocd-controller, flux" in f.sentence] == [
-            f"cluster/{home}"
-        ]
-        writer.cancel()
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_the_cluster_an_event_and_status_say_who_takes_taints_off(world: World) -> None:
+    home = await place(world)
+    await world.member(home).stop()
+    writer = start_sync(world, server_side_apply, 30)
+    await world.sleep(400)
+    told = find_condition(world.cluster(home).status.conditions, REMOVED)
+    assert told is not None
+    assert "taken off by argocd-controller. " in told.message
+    await server_side_apply_as(world, home, "flux")
+    await world.sleep(200)
+    told = find_condition(world.cluster(home).status.conditions, REMOVED)
+    assert told is not None
+    assert "taken off by argocd-controller, flux. " in told.message
+    found = await world.client.list(EVENTS, "default")
+    events = [e for e in found.items if e.reason == "TaintsRemovedByOthers"]
+    assert [(e.involved_object.name, e.count) for e in events] == [(home, 1)] * 2
+    status = await look_at_fleet(world.client, world.clock)
+    assert [f.about for f in status.findings if "taken off by argocd-controller, flux" in f.sentence] == [
+        f"cluster/{home}"
+    ]
+    writer.cancel()
 
 
-def test_a_person_holds_an_eviction_by_a_toleration_in_the_policy() -> None:
+@in_world(PUSH)
+async def test_a_person_holds_an_eviction_by_a_toleration_in_the_policy(world: World) -> None:
     """The way that docs/production.md names: taking the taint off is none."""
-
-    async def story(world: World) -> None:
-        home = await place(world)
-        await world.member(home).stop()
-        await world.sleep(500)
-        stays = [{"key": f"cluster.karmada.io/{name}", "operator": "Exists"} for name in ("not-ready", "unreachable")]
-        placement = {**ONE, "clusterTolerations": stays}
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": placement}}, "default")
-        await world.sleep(1800)
-        assert list(world.assigned(WEB)) == [home]
-
-    play(story, PUSH)
+    home = await place(world)
+    await world.member(home).stop()
+    await world.sleep(500)
+    stays = [{"key": f"cluster.karmada.io/{name}", "operator": "Exists"} for name in ("not-ready", "unreachable")]
+    placement = {**ONE, "clusterTolerations": stays}
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": placement}}, "default")
+    await world.sleep(1800)
+    assert list(world.assigned(WEB)) == [home]

@@ -23,7 +23,7 @@ from tests.world.stories import (
     apply,
     by_weight,
     deployment,
-    play,
+    in_world,
     policy,
     ready_replicas,
 )
@@ -87,21 +87,19 @@ def placed(*members: str) -> Manifest:
 
 
 @pytest.mark.long
-def test_every_delete_and_every_write_of_a_work_or_a_binding_names_what_was_seen_s5() -> None:
-    async def story(world: World) -> None:
-        sent = recorded(world)
-        await a_long_story(world)
-        deletes = [each for each in sent if each.method == "DELETE"]
-        writes = [each for each in sent if each.method != "DELETE" and each.kind in VERSIONED]
-        assert [each for each in deletes if not each.is_as_seen] == []
-        assert [each for each in writes if not each.is_as_seen] == []
-        places = Counter(each.where for each in deletes)
-        kinds = Counter(each.kind for each in deletes)
-        assert {HOME, "member1", "member2", "member3", "member4"} <= set(places), "the story reaches all of them"
-        assert {"works", "namespaces", "clusters", "deployments", "configmaps", "workloadrebalancers"} <= set(kinds)
-        assert {each.kind for each in writes} == {"works", "resourcebindings"}
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_every_delete_and_every_write_of_a_work_or_a_binding_names_what_was_seen_s5(world: World) -> None:
+    sent = recorded(world)
+    await a_long_story(world)
+    deletes = [each for each in sent if each.method == "DELETE"]
+    writes = [each for each in sent if each.method != "DELETE" and each.kind in VERSIONED]
+    assert [each for each in deletes if not each.is_as_seen] == []
+    assert [each for each in writes if not each.is_as_seen] == []
+    places = Counter(each.where for each in deletes)
+    kinds = Counter(each.kind for each in deletes)
+    assert {HOME, "member1", "member2", "member3", "member4"} <= set(places), "the story reaches all of them"
+    assert {"works", "namespaces", "clusters", "deployments", "configmaps", "workloadrebalancers"} <= set(kinds)
+    assert {each.kind for each in writes} == {"works", "resourcebindings"}
 
 
 async def a_long_story(world: World) -> None:
@@ -147,57 +145,50 @@ def refused_kinds(request: Request) -> Response | None:
     return status(503, "ServiceUnavailable") if lists else None
 
 
-def test_a_policy_whose_templates_cannot_be_seen_keeps_its_finalizer_s5() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2), policy("web", placed("member1")))
-        await world.sleep(30)
-        await world.stop_controllers()
-        answers(world.place, refused_kinds)
-        world.start_controllers()
-        await world.client.delete(POLICIES, "web", "default")
-        await world.sleep(300)
-        found = await world.client.get(POLICIES, "web", "default")
-        assert found["metadata"]["finalizers"], "what cannot be seen may be claimed"
-        world.place.audit = None
-        await world.sleep(60)
-        with pytest.raises(NotFound):
-            await world.client.get(POLICIES, "web", "default")
-        template = await world.client.get(DEPLOYMENTS, "web", "default")
-        assert not any("propagationpolicy" in label for label in template["metadata"].get("labels", {}))
-        assert await ready_replicas(world, "member1", "web") == 2
-
-    play(story, {"member1": "Push"})
+@in_world({"member1": "Push"})
+async def test_a_policy_whose_templates_cannot_be_seen_keeps_its_finalizer_s5(world: World) -> None:
+    await apply(world.client, deployment("web", 2), policy("web", placed("member1")))
+    await world.sleep(30)
+    await world.stop_controllers()
+    answers(world.place, refused_kinds)
+    world.start_controllers()
+    await world.client.delete(POLICIES, "web", "default")
+    await world.sleep(300)
+    found = await world.client.get(POLICIES, "web", "default")
+    assert found["metadata"]["finalizers"], "what cannot be seen may be claimed"
+    world.place.audit = None
+    await world.sleep(60)
+    with pytest.raises(NotFound):
+        await world.client.get(POLICIES, "web", "default")
+    template = await world.client.get(DEPLOYMENTS, "web", "default")
+    assert not any("propagationpolicy" in label for label in template["metadata"].get("labels", {}))
+    assert await ready_replicas(world, "member1", "web") == 2
 
 
-def test_a_policy_for_a_kind_that_is_not_there_can_be_deleted() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, policy("web", placed("member1"), "Widget", "example.com/v1"))
-        await world.sleep(30)
-        await world.client.delete(POLICIES, "web", "default")
-        await world.sleep(60)
-        with pytest.raises(NotFound):
-            await world.client.get(POLICIES, "web", "default")
-
-    play(story, {"member1": "Push"})
+@in_world({"member1": "Push"})
+async def test_a_policy_for_a_kind_that_is_not_there_can_be_deleted(world: World) -> None:
+    await apply(world.client, policy("web", placed("member1"), "Widget", "example.com/v1"))
+    await world.sleep(30)
+    await world.client.delete(POLICIES, "web", "default")
+    await world.sleep(60)
+    with pytest.raises(NotFound):
+        await world.client.get(POLICIES, "web", "default")
 
 
-def test_a_page_not_found_is_no_absence_of_a_binding_s5() -> None:
+@in_world({"member1": "Push"})
+async def test_a_page_not_found_is_no_absence_of_a_binding_s5(world: World) -> None:
     """The API of bindings is not served for a while, and the controllers start anew meanwhile."""
-
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2), policy("web", placed("member1")))
-        await world.sleep(60)
-        await world.stop_controllers()
-        answers(world.place, hide_bindings)
-        world.start_controllers()
-        await world.sleep(300)
-        world.place.audit = None
-        work = await work_in(world)
-        assert work is not None
-        assert work["metadata"].get("deletionTimestamp") is None
-        assert await ready_replicas(world, "member1", "web") == 2
-
-    play(story, {"member1": "Push"})
+    await apply(world.client, deployment("web", 2), policy("web", placed("member1")))
+    await world.sleep(60)
+    await world.stop_controllers()
+    answers(world.place, hide_bindings)
+    world.start_controllers()
+    await world.sleep(300)
+    world.place.audit = None
+    work = await work_in(world)
+    assert work is not None
+    assert work["metadata"].get("deletionTimestamp") is None
+    assert await ready_replicas(world, "member1", "web") == 2
 
 
 def hide_bindings(request: Request) -> Response | None:

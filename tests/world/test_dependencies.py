@@ -28,6 +28,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     identities,
+    in_world,
     play,
     policy,
     ready_replicas,
@@ -84,199 +85,182 @@ async def reasons(world: World) -> dict[str, list[str]]:
     return found
 
 
-def test_what_a_template_names_goes_where_it_goes() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, config("settings"), config("other"), followed("web", by_weight(TWO)))
-        web = reading("web", "settings", "absent")
-        web["spec"]["template"]["spec"]["containers"][0]["envFrom"][1]["configMapRef"]["optional"] = True
-        await apply(world.client, web)
-        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]})
-        await world.sleep(30)
-        for member in TWO:
-            assert await ready_replicas(world, member, "web") == 1
-        assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == set(TWO)
-        assert not await identities(world, "other", resource=CONFIG_MAPS), "nobody has asked for it"
-        dependant, attached = world.binding("web-deployment"), world.binding("settings-configmap")
-        assert dependant is not None
-        assert attached is not None
-        assert attached.spec.placement is None
-        assert [target.replicas for target in attached.spec.required_by[0].clusters] == [1, 1]
-        identity = dependant.metadata.labels["resourcebinding.karmada.io/permanent-id"]
-        assert attached.metadata.labels[depended_by_label("default", "web-deployment")] == identity
-        assert DEPENDENCIES_DISTRIBUTOR_FINALIZER in dependant.metadata.finalizers
-        assert decode_any(dependant.metadata.annotations[DEPENDENCIES_ANNOTATION].encode()) == [
-            {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": name}
-            for name in ("absent", "settings")
-        ]
-        told = await reasons(world)
-        assert told["SyncScheduleResultToDependenciesSucceed"] == ["Sync schedule results to dependencies succeed."]
-        assert told["GetDependenciesSucceed"] == ["Get dependencies(ConfigMap absent, ConfigMap settings) succeed."]
-        assert "DependenciesMissing" not in told
-
-    play(story)
+@in_world()
+async def test_what_a_template_names_goes_where_it_goes(world: World) -> None:
+    await apply(world.client, config("settings"), config("other"), followed("web", by_weight(TWO)))
+    web = reading("web", "settings", "absent")
+    web["spec"]["template"]["spec"]["containers"][0]["envFrom"][1]["configMapRef"]["optional"] = True
+    await apply(world.client, web)
+    await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]})
+    await world.sleep(30)
+    for member in TWO:
+        assert await ready_replicas(world, member, "web") == 1
+    assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == set(TWO)
+    assert not await identities(world, "other", resource=CONFIG_MAPS), "nobody has asked for it"
+    dependant, attached = world.binding("web-deployment"), world.binding("settings-configmap")
+    assert dependant is not None
+    assert attached is not None
+    assert attached.spec.placement is None
+    assert [target.replicas for target in attached.spec.required_by[0].clusters] == [1, 1]
+    identity = dependant.metadata.labels["resourcebinding.karmada.io/permanent-id"]
+    assert attached.metadata.labels[depended_by_label("default", "web-deployment")] == identity
+    assert DEPENDENCIES_DISTRIBUTOR_FINALIZER in dependant.metadata.finalizers
+    assert decode_any(dependant.metadata.annotations[DEPENDENCIES_ANNOTATION].encode()) == [
+        {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": name}
+        for name in ("absent", "settings")
+    ]
+    told = await reasons(world)
+    assert told["SyncScheduleResultToDependenciesSucceed"] == ["Sync schedule results to dependencies succeed."]
+    assert told["GetDependenciesSucceed"] == ["Get dependencies(ConfigMap absent, ConfigMap settings) succeed."]
+    assert "DependenciesMissing" not in told
 
 
-def test_a_changed_object_and_a_changed_template_are_followed() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, config("settings"), config("next"), followed("web", by_weight(TWO)))
-        await apply(world.client, reading("web", "settings"))
-        await world.until(lambda: bool(needed_in(world, "settings-configmap")))
-        await world.sleep(30)
-        before = await identities(world, "settings", resource=CONFIG_MAPS)
-        await world.client.patch(CONFIG_MAPS, "settings", {"data": {"value": "2"}}, "default")
-        await world.sleep(10)
-        assert await identities(world, "settings", resource=CONFIG_MAPS) == before, "changed in place"
-        for member in TWO:
-            found = await world.member(member).client.get(CONFIG_MAPS, "settings", "default")
-            assert found["data"] == {"value": "2"}
-        template = reading("web", "next")["spec"]["template"]
-        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": template}}, "default")
-        await world.until(lambda: bool(needed_in(world, "next-configmap")))
-        await world.until(lambda: world.binding("settings-configmap") is None)
-        await world.sleep(10)
-        assert not await identities(world, "settings", resource=CONFIG_MAPS)
-        assert set(await identities(world, "next", resource=CONFIG_MAPS)) == set(TWO)
-
-    play(story)
+@in_world()
+async def test_a_changed_object_and_a_changed_template_are_followed(world: World) -> None:
+    await apply(world.client, config("settings"), config("next"), followed("web", by_weight(TWO)))
+    await apply(world.client, reading("web", "settings"))
+    await world.until(lambda: bool(needed_in(world, "settings-configmap")))
+    await world.sleep(30)
+    before = await identities(world, "settings", resource=CONFIG_MAPS)
+    await world.client.patch(CONFIG_MAPS, "settings", {"data": {"value": "2"}}, "default")
+    await world.sleep(10)
+    assert await identities(world, "settings", resource=CONFIG_MAPS) == before, "changed in place"
+    for member in TWO:
+        found = await world.member(member).client.get(CONFIG_MAPS, "settings", "default")
+        assert found["data"] == {"value": "2"}
+    template = reading("web", "next")["spec"]["template"]
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": template}}, "default")
+    await world.until(lambda: bool(needed_in(world, "next-configmap")))
+    await world.until(lambda: world.binding("settings-configmap") is None)
+    await world.sleep(10)
+    assert not await identities(world, "settings", resource=CONFIG_MAPS)
+    assert set(await identities(world, "next", resource=CONFIG_MAPS)) == set(TWO)
 
 
-def test_what_a_copy_that_is_away_still_names_stays_there() -> None:
+@in_world()
+async def test_what_a_copy_that_is_away_still_names_stays_there(world: World) -> None:
     """The template names another object by now, but nobody has told that copy yet. Holds: S1."""
+    await apply(world.client, config("settings"), config("next"), followed("web", by_weight(TWO)))
+    await apply(world.client, reading("web", "settings"))
+    await world.until(lambda: bool(needed_in(world, "settings-configmap")))
+    await world.sleep(30)
+    before = await identities(world, "settings", ["member2"], CONFIG_MAPS)
+    await world.member("member2").stop()
+    await world.until(lambda: not world.is_ready("member2"))
+    template = reading("web", "next")["spec"]["template"]
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": template}}, "default")
+    await world.sleep(60)
+    assert needed_in(world, "settings-configmap") == {"web-deployment": ["member2"]}
+    order = Order(world)
+    await world.member("member2").start()
+    await world.until(lambda: world.binding("settings-configmap") is None)
+    await world.sleep(30)
+    assert await ready_replicas(world, "member2", "web") == 1
+    assert not await identities(world, "settings", ["member2"], CONFIG_MAPS)
+    arrived, left = order.positions("POST member2/configmaps next", "DELETE member2/configmaps settings")
+    assert arrived < left
+    assert before, "it was there"
 
-    async def story(world: World) -> None:
-        await apply(world.client, config("settings"), config("next"), followed("web", by_weight(TWO)))
-        await apply(world.client, reading("web", "settings"))
+
+@in_world()
+async def test_what_two_need_stays_where_one_of_them_is(world: World) -> None:
+    await apply(world.client, config("settings"), followed("web", by_weight(TWO)))
+    await apply(world.client, followed("api", by_weight({"member2": 1, "member3": 1})))
+    await apply(world.client, reading("web", "settings"), reading("api", "settings"))
+    both = {"api-deployment": ["member2", "member3"], "web-deployment": ["member1", "member2"]}
+    await world.until(lambda: needed_in(world, "settings-configmap") == both)
+    await world.sleep(30)
+    before = await identities(world, "settings", resource=CONFIG_MAPS)
+    assert set(before) == {"member1", "member2", "member3"}
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.until(lambda: world.binding("web-deployment") is None)
+    await world.until(lambda: needed_in(world, "settings-configmap") == {"api-deployment": ["member2", "member3"]})
+    await world.sleep(30)
+    after = await identities(world, "settings", resource=CONFIG_MAPS)
+    assert after == {member: before[member] for member in ("member2", "member3")}
+    attached = world.binding("settings-configmap")
+    assert attached is not None
+    labels = [label for label in attached.metadata.labels if "depended-by" in label]
+    assert labels == [depended_by_label("default", "api-deployment")]
+    await world.client.delete(DEPLOYMENTS, "api", "default")
+    await world.until(lambda: world.binding("settings-configmap") is None)
+    await world.until(lambda: world.binding("api-deployment") is None)
+    await world.sleep(10)
+    assert not await identities(world, "settings", resource=CONFIG_MAPS)
+    assert (await world.client.get(CONFIG_MAPS, "settings", "default"))["data"] == {"value": "1"}
+
+
+@in_world()
+async def test_a_policy_of_its_own_and_those_that_need_it_are_a_union(world: World) -> None:
+    await apply(world.client, config("settings"), followed("web", by_weight({"member1": 1})))
+    await apply(world.client, reading("web", "settings"))
+    await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": ["member1"]})
+    here = {"clusterAffinity": {"clusterNames": ["member3"]}}
+    await apply(world.client, policy("settings", here, "ConfigMap", "v1"))
+    await world.until(lambda: set(world.assigned("settings-configmap")) == {"member3"})
+    await world.sleep(30)
+    assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == {"member1", "member3"}
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.until(lambda: not needed_in(world, "settings-configmap"))
+    await world.sleep(30)
+    assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == {"member3"}
+    assert set(world.assigned("settings-configmap")) == {"member3"}
+
+
+@in_world()
+async def test_an_object_that_comes_later_follows_then_and_one_made_anew_again(world: World) -> None:
+    await apply(world.client, followed("web", by_weight(TWO)), reading("web", "settings"))
+    await world.until(lambda: len(world.assigned("web-deployment")) == 2)
+    await world.sleep(30)
+    assert named(world, "member1", "Deployment", "web") is not None, "what there is not is not waited for"
+    for _ in range(2):
+        await apply(world.client, config("settings"))
         await world.until(lambda: bool(needed_in(world, "settings-configmap")))
         await world.sleep(30)
-        before = await identities(world, "settings", ["member2"], CONFIG_MAPS)
-        await world.member("member2").stop()
-        await world.until(lambda: not world.is_ready("member2"))
-        template = reading("web", "next")["spec"]["template"]
-        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": template}}, "default")
-        await world.sleep(60)
-        assert needed_in(world, "settings-configmap") == {"web-deployment": ["member2"]}
-        order = Order(world)
-        await world.member("member2").start()
+        assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == set(TWO)
+        await world.client.delete(CONFIG_MAPS, "settings", "default")
         await world.until(lambda: world.binding("settings-configmap") is None)
         await world.sleep(30)
-        assert await ready_replicas(world, "member2", "web") == 1
-        assert not await identities(world, "settings", ["member2"], CONFIG_MAPS)
-        arrived, left = order.positions("POST member2/configmaps next", "DELETE member2/configmaps settings")
-        assert arrived < left
-        assert before, "it was there"
-
-    play(story)
+        assert not await identities(world, "settings", resource=CONFIG_MAPS), "the user has deleted it"
 
 
-def test_what_two_need_stays_where_one_of_them_is() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, config("settings"), followed("web", by_weight(TWO)))
-        await apply(world.client, followed("api", by_weight({"member2": 1, "member3": 1})))
-        await apply(world.client, reading("web", "settings"), reading("api", "settings"))
-        both = {"api-deployment": ["member2", "member3"], "web-deployment": ["member1", "member2"]}
-        await world.until(lambda: needed_in(world, "settings-configmap") == both)
-        await world.sleep(30)
-        before = await identities(world, "settings", resource=CONFIG_MAPS)
-        assert set(before) == {"member1", "member2", "member3"}
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.until(lambda: world.binding("web-deployment") is None)
-        await world.until(lambda: needed_in(world, "settings-configmap") == {"api-deployment": ["member2", "member3"]})
-        await world.sleep(30)
-        after = await identities(world, "settings", resource=CONFIG_MAPS)
-        assert after == {member: before[member] for member in ("member2", "member3")}
-        attached = world.binding("settings-configmap")
-        assert attached is not None
-        labels = [label for label in attached.metadata.labels if "depended-by" in label]
-        assert labels == [depended_by_label("default", "api-deployment")]
-        await world.client.delete(DEPLOYMENTS, "api", "default")
-        await world.until(lambda: world.binding("settings-configmap") is None)
-        await world.until(lambda: world.binding("api-deployment") is None)
-        await world.sleep(10)
-        assert not await identities(world, "settings", resource=CONFIG_MAPS)
-        assert (await world.client.get(CONFIG_MAPS, "settings", "default"))["data"] == {"value": "1"}
-
-    play(story)
+@in_world()
+async def test_those_who_need_an_object_and_disagree_are_told_and_the_stricter_decides(world: World) -> None:
+    strict = {"conflictResolution": "Overwrite", "preserveResourcesOnDeletion": True}
+    await apply(world.client, config("settings"), followed("web", by_weight(TWO), **strict))
+    await apply(world.client, followed("api", by_weight(TWO)))
+    await apply(world.client, reading("web", "settings"), reading("api", "settings"))
+    await world.until(lambda: len(needed_in(world, "settings-configmap")) == 2)
+    await world.sleep(30)
+    attached = world.binding("settings-configmap")
+    assert attached is not None
+    assert (attached.spec.conflict_resolution, attached.spec.preserve_resources_on_deletion) == ("Overwrite", True)
+    assert (await reasons(world))["DependencyPolicyConflict"] == [
+        "Dependency policy conflict detected: ConflictResolution conflicted (Overwrite vs Abort); "
+        "PreserveResourcesOnDeletion conflicted (true vs false)."
+    ]
+    calm = {"spec": {"conflictResolution": "Abort", "preserveResourcesOnDeletion": False}}
+    await world.client.patch(POLICIES, "web", calm, "default")
+    await world.sleep(30)
+    attached = world.binding("settings-configmap")
+    assert attached is not None
+    assert (attached.spec.conflict_resolution, attached.spec.preserve_resources_on_deletion) == ("Abort", False)
+    assert len((await reasons(world))["DependencyPolicyConflict"]) == 1
 
 
-def test_a_policy_of_its_own_and_those_that_need_it_are_a_union() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, config("settings"), followed("web", by_weight({"member1": 1})))
-        await apply(world.client, reading("web", "settings"))
-        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": ["member1"]})
-        here = {"clusterAffinity": {"clusterNames": ["member3"]}}
-        await apply(world.client, policy("settings", here, "ConfigMap", "v1"))
-        await world.until(lambda: set(world.assigned("settings-configmap")) == {"member3"})
-        await world.sleep(30)
-        assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == {"member1", "member3"}
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.until(lambda: not needed_in(world, "settings-configmap"))
-        await world.sleep(30)
-        assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == {"member3"}
-        assert set(world.assigned("settings-configmap")) == {"member3"}
-
-    play(story)
-
-
-def test_an_object_that_comes_later_follows_then_and_one_made_anew_again() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, followed("web", by_weight(TWO)), reading("web", "settings"))
-        await world.until(lambda: len(world.assigned("web-deployment")) == 2)
-        await world.sleep(30)
-        assert named(world, "member1", "Deployment", "web") is not None, "what there is not is not waited for"
-        for _ in range(2):
-            await apply(world.client, config("settings"))
-            await world.until(lambda: bool(needed_in(world, "settings-configmap")))
-            await world.sleep(30)
-            assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == set(TWO)
-            await world.client.delete(CONFIG_MAPS, "settings", "default")
-            await world.until(lambda: world.binding("settings-configmap") is None)
-            await world.sleep(30)
-            assert not await identities(world, "settings", resource=CONFIG_MAPS), "the user has deleted it"
-
-    play(story)
-
-
-def test_those_who_need_an_object_and_disagree_are_told_and_the_stricter_decides() -> None:
-    async def story(world: World) -> None:
-        strict = {"conflictResolution": "Overwrite", "preserveResourcesOnDeletion": True}
-        await apply(world.client, config("settings"), followed("web", by_weight(TWO), **strict))
-        await apply(world.client, followed("api", by_weight(TWO)))
-        await apply(world.client, reading("web", "settings"), reading("api", "settings"))
-        await world.until(lambda: len(needed_in(world, "settings-configmap")) == 2)
-        await world.sleep(30)
-        attached = world.binding("settings-configmap")
-        assert attached is not None
-        assert (attached.spec.conflict_resolution, attached.spec.preserve_resources_on_deletion) == ("Overwrite", True)
-        assert (await reasons(world))["DependencyPolicyConflict"] == [
-            "Dependency policy conflict detected: ConflictResolution conflicted (Overwrite vs Abort); "
-            "PreserveResourcesOnDeletion conflicted (true vs false)."
-        ]
-        calm = {"spec": {"conflictResolution": "Abort", "preserveResourcesOnDeletion": False}}
-        await world.client.patch(POLICIES, "web", calm, "default")
-        await world.sleep(30)
-        attached = world.binding("settings-configmap")
-        assert attached is not None
-        assert (attached.spec.conflict_resolution, attached.spec.preserve_resources_on_deletion) == ("Abort", False)
-        assert len((await reasons(world))["DependencyPolicyConflict"]) == 1
-
-    play(story)
-
-
-def test_a_policy_that_lets_nothing_follow_any_more_lets_it_go() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, config("settings"), followed("web", by_weight(TWO)), reading("web", "settings"))
-        await world.until(lambda: bool(needed_in(world, "settings-configmap")))
-        await world.sleep(30)
-        await world.client.patch(POLICIES, "web", {"spec": {"propagateDeps": False}}, "default")
-        await world.until(lambda: world.binding("settings-configmap") is None)
-        await world.sleep(30)
-        assert not await identities(world, "settings", resource=CONFIG_MAPS)
-        dependant = world.binding("web-deployment")
-        assert dependant is not None
-        assert DEPENDENCIES_DISTRIBUTOR_FINALIZER not in dependant.metadata.finalizers
-        assert DEPENDENCIES_ANNOTATION not in dependant.metadata.annotations
-
-    play(story)
+@in_world()
+async def test_a_policy_that_lets_nothing_follow_any_more_lets_it_go(world: World) -> None:
+    await apply(world.client, config("settings"), followed("web", by_weight(TWO)), reading("web", "settings"))
+    await world.until(lambda: bool(needed_in(world, "settings-configmap")))
+    await world.sleep(30)
+    await world.client.patch(POLICIES, "web", {"spec": {"propagateDeps": False}}, "default")
+    await world.until(lambda: world.binding("settings-configmap") is None)
+    await world.sleep(30)
+    assert not await identities(world, "settings", resource=CONFIG_MAPS)
+    dependant = world.binding("web-deployment")
+    assert dependant is not None
+    assert DEPENDENCIES_DISTRIBUTOR_FINALIZER not in dependant.metadata.finalizers
+    assert DEPENDENCIES_ANNOTATION not in dependant.metadata.annotations
 
 
 def test_without_the_gate_nothing_follows() -> None:
@@ -321,43 +305,40 @@ class Order:
         return [self.done.index(each) for each in wanted]
 
 
-def test_in_a_failover_what_is_needed_comes_before_the_copy_and_leaves_after_it() -> None:
+@in_world({"member1": "Push", "member2": "Push", "member3": "Push"})
+async def test_in_a_failover_what_is_needed_comes_before_the_copy_and_leaves_after_it(world: World) -> None:
     app, needed = work_name("Deployment", "web", "default"), work_name("ConfigMap", "settings", "default")
-
-    async def story(world: World) -> None:
-        await apply(world.client, config("settings"), followed("web", one_of("member1", "member2")))
-        await apply(world.client, reading("web", "settings"))
-        await world.until(lambda: bool(world.assigned("web-deployment")))
-        (before,) = world.assigned("web-deployment")
-        (after,) = {"member1", "member2"} - {before}
-        await world.sleep(60)
-        order = Order(world)
-        await world.member(before).stop()
-        await world.until(lambda: world.assigned("web-deployment") == {after: 2})
-        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]})
-        await world.until(lambda: not tasks(world, "web-deployment"))
-        await world.sleep(30)
-        assert await ready_replicas(world, after, "web") == 2
-        arrival = order.positions(
-            f"POST {after}/works {needed}",
-            f"POST {after}/configmaps settings",
-            f"POST {after}/works {app}",
-            f"POST {after}/deployments web",
-        )
-        assert arrival == sorted(arrival), order.done
-        assert needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]}, "its Work is there"
-        (uid,) = (await identities(world, "settings", [after], CONFIG_MAPS)).values()
-        await world.member(before).start()
-        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": [after]})
-        await world.sleep(120)
-        departure = order.positions(
-            f"DELETE {before}/works {app}",
-            f"DELETE {before}/deployments web",
-            f"DELETE {before}/works {needed}",
-            f"DELETE {before}/configmaps settings",
-        )
-        assert departure == sorted(departure), order.done
-        assert await identities(world, "settings", resource=CONFIG_MAPS) == {after: uid}
-        assert "DependenciesMissing" not in await reasons(world)
-
-    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})
+    await apply(world.client, config("settings"), followed("web", one_of("member1", "member2")))
+    await apply(world.client, reading("web", "settings"))
+    await world.until(lambda: bool(world.assigned("web-deployment")))
+    (before,) = world.assigned("web-deployment")
+    (after,) = {"member1", "member2"} - {before}
+    await world.sleep(60)
+    order = Order(world)
+    await world.member(before).stop()
+    await world.until(lambda: world.assigned("web-deployment") == {after: 2})
+    await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]})
+    await world.until(lambda: not tasks(world, "web-deployment"))
+    await world.sleep(30)
+    assert await ready_replicas(world, after, "web") == 2
+    arrival = order.positions(
+        f"POST {after}/works {needed}",
+        f"POST {after}/configmaps settings",
+        f"POST {after}/works {app}",
+        f"POST {after}/deployments web",
+    )
+    assert arrival == sorted(arrival), order.done
+    assert needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]}, "its Work is there"
+    (uid,) = (await identities(world, "settings", [after], CONFIG_MAPS)).values()
+    await world.member(before).start()
+    await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": [after]})
+    await world.sleep(120)
+    departure = order.positions(
+        f"DELETE {before}/works {app}",
+        f"DELETE {before}/deployments web",
+        f"DELETE {before}/works {needed}",
+        f"DELETE {before}/configmaps settings",
+    )
+    assert departure == sorted(departure), order.done
+    assert await identities(world, "settings", resource=CONFIG_MAPS) == {after: uid}
+    assert "DependenciesMissing" not in await reasons(world)

@@ -9,7 +9,7 @@ from kubeapi.resource import Resource
 from leeward.api.names import BINDING_ID_LABEL, EVICT_SHARED_ANNOTATION, depended_by_label
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, RESOURCE_INTERPRETER_CUSTOMIZATIONS
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, play, tasks
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, in_world, tasks
 from tests.world.test_dependencies import followed, named, needed_in
 from tests.world.test_dependencies_in_trouble import THREE_PUSH, one_runs
 
@@ -35,50 +35,44 @@ def claim(name: str) -> Manifest:
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
 
 
-def test_a_claim_stays_in_the_cluster_that_its_workload_was_evicted_from() -> None:
+@in_world(THREE_PUSH)
+async def test_a_claim_stays_in_the_cluster_that_its_workload_was_evicted_from(world: World) -> None:
     """The data in it would be gone. Holds: S12."""
-
-    async def story(world: World) -> None:
-        await world.client.create(CLAIMS, claim("data"), "default")
-        here, there = await one_runs(world, claiming("web", "data"))
-        before = await identities(world, "data", resource=CLAIMS)
-        assert set(before) == {here}
-        await world.member(here).stop()
-        await world.until(lambda: world.assigned("web-deployment") == {there: 1})
-        await world.until(lambda: not tasks(world, "web-deployment"))
-        await world.member(here).start()
-        await world.until(lambda: named(world, here, "Deployment", "web") is None)
-        await world.sleep(120)
-        after = await identities(world, "data", resource=CLAIMS)
-        assert set(after) == {here, there}
-        assert after[here] == before[here]
-        assert needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": ["member1", "member2"]}
-        narrow = {"spec": {"placement": {"clusterAffinity": {"clusterNames": [there]}}}}
-        await world.client.patch(POLICIES, "web", narrow, "default")
-        await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]})
-        await world.sleep(60)
-        assert set(await identities(world, "data", resource=CLAIMS)) == {there}, "the user has said so"
-
-    play(story, THREE_PUSH)
+    await world.client.create(CLAIMS, claim("data"), "default")
+    here, there = await one_runs(world, claiming("web", "data"))
+    before = await identities(world, "data", resource=CLAIMS)
+    assert set(before) == {here}
+    await world.member(here).stop()
+    await world.until(lambda: world.assigned("web-deployment") == {there: 1})
+    await world.until(lambda: not tasks(world, "web-deployment"))
+    await world.member(here).start()
+    await world.until(lambda: named(world, here, "Deployment", "web") is None)
+    await world.sleep(120)
+    after = await identities(world, "data", resource=CLAIMS)
+    assert set(after) == {here, there}
+    assert after[here] == before[here]
+    assert needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": ["member1", "member2"]}
+    narrow = {"spec": {"placement": {"clusterAffinity": {"clusterNames": [there]}}}}
+    await world.client.patch(POLICIES, "web", narrow, "default")
+    await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]})
+    await world.sleep(60)
+    assert set(await identities(world, "data", resource=CLAIMS)) == {there}, "the user has said so"
 
 
-def test_a_claim_that_has_left_with_its_cluster_is_not_kept_where_that_joins_again() -> None:
+@in_world(THREE_PUSH)
+async def test_a_claim_that_has_left_with_its_cluster_is_not_kept_where_that_joins_again(world: World) -> None:
     """Nothing is in it any more (seed 54324)."""
-
-    async def story(world: World) -> None:
-        await world.client.create(CLAIMS, claim("data"), "default")
-        here, there = await one_runs(world, claiming("web", "data"))
-        await world.member(here).stop()
-        await world.until(lambda: world.assigned("web-deployment") == {there: 1})
-        await world.until(lambda: not tasks(world, "web-deployment"))
-        await world.member(here).start()
-        await world.until(lambda: named(world, here, "Deployment", "web") is None)
-        await world.sleep(60)
-        assert set(await identities(world, "data", resource=CLAIMS)) == {here, there}
-        await world.client.delete(CLUSTERS, here)
-        await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]}, 60)
-
-    play(story, THREE_PUSH)
+    await world.client.create(CLAIMS, claim("data"), "default")
+    here, there = await one_runs(world, claiming("web", "data"))
+    await world.member(here).stop()
+    await world.until(lambda: world.assigned("web-deployment") == {there: 1})
+    await world.until(lambda: not tasks(world, "web-deployment"))
+    await world.member(here).start()
+    await world.until(lambda: named(world, here, "Deployment", "web") is None)
+    await world.sleep(60)
+    assert set(await identities(world, "data", resource=CLAIMS)) == {here, there}
+    await world.client.delete(CLUSTERS, here)
+    await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]}, 60)
 
 
 async def removed_and_made_anew(world: World) -> None:
@@ -134,95 +128,84 @@ async def unbound(world: World) -> None:
         unbound,
     ],
 )
-def test_a_claim_keeps_its_data_whatever_becomes_of_what_needs_it(happens: Callable[[World], Awaitable[None]]) -> None:
+@in_world(THREE_PUSH)
+async def test_a_claim_keeps_its_data_whatever_becomes_of_what_needs_it(
+    world: World, happens: Callable[[World], Awaitable[None]]
+) -> None:
     """Holds: S12. In Kubernetes no claim goes with its Deployment, either."""
-
-    async def story(world: World) -> None:
-        await world.client.create(CLAIMS, claim("data"), "default")
-        await apply(world.client, claiming("web", "data"), followed("web", FIRST))
-        await world.sleep(60)
-        before = await identities(world, "data", resource=CLAIMS)
-        assert set(before) == {"member1"}
-        await happens(world)
-        await world.sleep(60)
-        assert await identities(world, "data", resource=CLAIMS) == before
-        assert needed_in(world, DATA) == {WEB: ["member1"]}
-        attached, dependant = world.binding(DATA), world.binding(WEB)
-        assert attached is not None
-        assert dependant is not None
-        assert set(await identities(world, "web")) == {"member1"}
-        label = depended_by_label("default", WEB)
-        assert attached.metadata.labels[label] == dependant.metadata.labels[BINDING_ID_LABEL]
-
-    play(story, THREE_PUSH)
+    await world.client.create(CLAIMS, claim("data"), "default")
+    await apply(world.client, claiming("web", "data"), followed("web", FIRST))
+    await world.sleep(60)
+    before = await identities(world, "data", resource=CLAIMS)
+    assert set(before) == {"member1"}
+    await happens(world)
+    await world.sleep(60)
+    assert await identities(world, "data", resource=CLAIMS) == before
+    assert needed_in(world, DATA) == {WEB: ["member1"]}
+    attached, dependant = world.binding(DATA), world.binding(WEB)
+    assert attached is not None
+    assert dependant is not None
+    assert set(await identities(world, "web")) == {"member1"}
+    label = depended_by_label("default", WEB)
+    assert attached.metadata.labels[label] == dependant.metadata.labels[BINDING_ID_LABEL]
 
 
-def test_a_claim_keeps_its_data_while_a_script_that_names_it_is_made_anew() -> None:
+@in_world(THREE_PUSH)
+async def test_a_claim_keeps_its_data_while_a_script_that_names_it_is_made_anew(world: World) -> None:
     target = {"apiVersion": "apps/v1", "kind": "Deployment"}
     script = {"dependencyInterpretation": {"luaScript": NAMING}}
     customization = {"metadata": {"name": "naming"}, "spec": {"target": target, "customizations": script}}
-
-    async def story(world: World) -> None:
-        await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, customization)
-        await world.client.create(CLAIMS, claim("data"), "default")
-        await apply(world.client, deployment("web", 1), followed("web", FIRST))
-        await world.sleep(60)
-        before = await identities(world, "data", resource=CLAIMS)
-        assert set(before) == {"member1"}
-        await world.client.delete(RESOURCE_INTERPRETER_CUSTOMIZATIONS, "naming")
-        await world.sleep(60)
-        await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, customization)
-        await world.sleep(60)
-        assert await identities(world, "data", resource=CLAIMS) == before
-
-    play(story, THREE_PUSH)
+    await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, customization)
+    await world.client.create(CLAIMS, claim("data"), "default")
+    await apply(world.client, deployment("web", 1), followed("web", FIRST))
+    await world.sleep(60)
+    before = await identities(world, "data", resource=CLAIMS)
+    assert set(before) == {"member1"}
+    await world.client.delete(RESOURCE_INTERPRETER_CUSTOMIZATIONS, "naming")
+    await world.sleep(60)
+    await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, customization)
+    await world.sleep(60)
+    assert await identities(world, "data", resource=CLAIMS) == before
 
 
-def test_a_claim_goes_with_its_own_template() -> None:
+@in_world(THREE_PUSH)
+async def test_a_claim_goes_with_its_own_template(world: World) -> None:
     """Deleted long after what needed it, too."""
-
-    async def story(world: World) -> None:
-        await world.client.create(CLAIMS, claim("data"), "default")
-        await apply(world.client, claiming("web", "data"), followed("web", FIRST))
-        await world.sleep(60)
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.sleep(60)
-        assert set(await identities(world, "data", resource=CLAIMS)) == {"member1"}
-        await world.client.delete(CLAIMS, "data", "default")
-        await world.until(lambda: world.binding(DATA) is None)
-        await world.sleep(60)
-        assert await identities(world, "data", resource=CLAIMS) == {}
-
-    play(story, THREE_PUSH)
+    await world.client.create(CLAIMS, claim("data"), "default")
+    await apply(world.client, claiming("web", "data"), followed("web", FIRST))
+    await world.sleep(60)
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(60)
+    assert set(await identities(world, "data", resource=CLAIMS)) == {"member1"}
+    await world.client.delete(CLAIMS, "data", "default")
+    await world.until(lambda: world.binding(DATA) is None)
+    await world.sleep(60)
+    assert await identities(world, "data", resource=CLAIMS) == {}
 
 
-def test_a_claim_goes_with_a_workload_whose_policy_lets_it_go() -> None:
-    async def story(world: World) -> None:
-        letting_go = followed("web", FIRST)
-        letting_go["metadata"]["annotations"] = {EVICT_SHARED_ANNOTATION: "true"}
-        await world.client.create(CLAIMS, claim("data"), "default")
-        await apply(world.client, claiming("web", "data"), letting_go)
-        await world.sleep(60)
-        assert set(await identities(world, "data", resource=CLAIMS)) == {"member1"}
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.until(lambda: world.binding(WEB) is None)
-        await world.until(lambda: world.binding(DATA) is None)
-        await world.sleep(60)
-        assert await identities(world, "data", resource=CLAIMS) == {}
-
-    play(story, THREE_PUSH)
+@in_world(THREE_PUSH)
+async def test_a_claim_goes_with_a_workload_whose_policy_lets_it_go(world: World) -> None:
+    letting_go = followed("web", FIRST)
+    letting_go["metadata"]["annotations"] = {EVICT_SHARED_ANNOTATION: "true"}
+    await world.client.create(CLAIMS, claim("data"), "default")
+    await apply(world.client, claiming("web", "data"), letting_go)
+    await world.sleep(60)
+    assert set(await identities(world, "data", resource=CLAIMS)) == {"member1"}
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.until(lambda: world.binding(WEB) is None)
+    await world.until(lambda: world.binding(DATA) is None)
+    await world.sleep(60)
+    assert await identities(world, "data", resource=CLAIMS) == {}
 
 
-def test_a_claim_that_nothing_needs_leaves_with_its_cluster() -> None:
-    async def story(world: World) -> None:
-        await world.client.create(CLAIMS, claim("data"), "default")
-        await apply(world.client, claiming("web", "data"), followed("web", FIRST))
-        await world.sleep(60)
-        before = await identities(world, "data", resource=CLAIMS)
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.sleep(60)
-        await world.client.delete(CLUSTERS, "member1")
-        await world.until(lambda: world.binding(DATA) is None, 120)
-        assert await identities(world, "data", resource=CLAIMS) == before, "what is shared stays there"
-
-    play(story, THREE_PUSH)
+@in_world(THREE_PUSH)
+async def test_a_claim_that_nothing_needs_leaves_with_its_cluster(world: World) -> None:
+    await world.client.create(CLAIMS, claim("data"), "default")
+    await apply(world.client, claiming("web", "data"), followed("web", FIRST))
+    await world.sleep(60)
+    before = await identities(world, "data", resource=CLAIMS)
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(60)
+    await world.client.delete(CLUSTERS, "member1")
+    await world.until(lambda: world.binding(DATA) is None, 120)
+    assert await identities(world, "data", resource=CLAIMS) == before, "what is shared stays there"

@@ -7,7 +7,7 @@ import pytest
 from kubeapi.core import EVENTS, Event
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
-from tests.world.stories import play
+from tests.world.stories import in_world
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
 READY, LOST = "ClusterReady", {"member1": "ClusterNotReachable", "member2": "ClusterStatusUnknown"}
@@ -28,32 +28,30 @@ async def states(world: World, cluster: str) -> list[Event]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", mostly_long(TWO, "member1"))
-def test_six_outages_in_an_hour_are_six_times_lost_and_six_times_back(name: str) -> None:
-    async def story(world: World) -> None:
-        await world.sleep(60)
-        before = len(await states(world, name))
-        instants: list[datetime] = []
+@in_world(TWO)
+async def test_six_outages_in_an_hour_are_six_times_lost_and_six_times_back(world: World, name: str) -> None:
+    await world.sleep(60)
+    before = len(await states(world, name))
+    instants: list[datetime] = []
 
-        async def becomes(ready: bool) -> None:
-            await world.until(lambda: world.is_ready(name) == ready, 120)
-            instants.append(world.clock.now())
-            await world.sleep(1)
-            assert (await states(world, name))[-1].reason == (READY if ready else LOST[name]), "told at once"
+    async def becomes(ready: bool) -> None:
+        await world.until(lambda: world.is_ready(name) == ready, 120)
+        instants.append(world.clock.now())
+        await world.sleep(1)
+        assert (await states(world, name))[-1].reason == (READY if ready else LOST[name]), "told at once"
 
-        for _ in range(6):
-            await world.member(name).stop()
-            await becomes(ready=False)
-            await world.sleep(150)
-            await world.member(name).start()
-            await becomes(ready=True)
-            await world.sleep(200)
-        told = (await states(world, name))[before:]
-        assert [event.reason for event in told] == [LOST[name], READY] * 6
-        assert {event.count for event in told} == {1}
-        for event, instant in zip(told, instants, strict=True):
-            assert event.first_timestamp == event.last_timestamp
-            assert event.last_timestamp is not None
-            assert abs(event.last_timestamp - instant) <= timedelta(seconds=1)
-        assert len(await events(world, name)) <= MOST_EVENTS
-
-    play(story, TWO)
+    for _ in range(6):
+        await world.member(name).stop()
+        await becomes(ready=False)
+        await world.sleep(150)
+        await world.member(name).start()
+        await becomes(ready=True)
+        await world.sleep(200)
+    told = (await states(world, name))[before:]
+    assert [event.reason for event in told] == [LOST[name], READY] * 6
+    assert {event.count for event in told} == {1}
+    for event, instant in zip(told, instants, strict=True):
+        assert event.first_timestamp == event.last_timestamp
+        assert event.last_timestamp is not None
+        assert abs(event.last_timestamp - instant) <= timedelta(seconds=1)
+    assert len(await events(world, name)) <= MOST_EVENTS

@@ -22,7 +22,7 @@ from tests.world.stories import (
     apply,
     deployment,
     held,
-    play,
+    in_world,
     policy,
     tasks,
     with_room,
@@ -104,166 +104,159 @@ def steps(samples: Samples, *home: str) -> list[int]:
 
 @pytest.mark.parametrize("how", mostly_long(["static", "dynamic", "aggregated"], "static"))
 @pytest.mark.parametrize("groups", mostly_long([PAIR, PAIRS], PAIR), ids=["one and one", "two and two"])
-def test_s1_divided_replicas_return_to_the_earlier_term_in_small_steps(how: str, groups: Sequence[Any]) -> None:
-    async def story(world: World) -> None:
-        home = groups[0]
-        before = await fled(world, returning(terms(groups, how)), *home)
-        away = world.assigned(WEB)
-        await back(world, *home)
-        async with sampled(world) as samples:
-            await world.sleep(WAITED - 10)
-            assert world.assigned(WEB) == away, "it has not been healthy for long enough"
-            await world.until(lambda: is_home(world, before), 300)
-            await world.sleep(60)
-        assert samples.fewest == 4
-        assert steps(samples, *home) == [0, 1, 2, 3, 4]
-        assert await running(world, "web") == before
-        there = {name: len(uids) for name, uids in samples.uids.items() if name in before}
-        assert all(times <= 2 for times in there.values()), "each was made once, or twice with what was left"
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_s1_divided_replicas_return_to_the_earlier_term_in_small_steps(
+    world: World, how: str, groups: Sequence[Any]
+) -> None:
+    home = groups[0]
+    before = await fled(world, returning(terms(groups, how)), *home)
+    away = world.assigned(WEB)
+    await back(world, *home)
+    async with sampled(world) as samples:
+        await world.sleep(WAITED - 10)
+        assert world.assigned(WEB) == away, "it has not been healthy for long enough"
+        await world.until(lambda: is_home(world, before), 300)
+        await world.sleep(60)
+    assert samples.fewest == 4
+    assert steps(samples, *home) == [0, 1, 2, 3, 4]
+    assert await running(world, "web") == before
+    there = {name: len(uids) for name, uids in samples.uids.items() if name in before}
+    assert all(times <= 2 for times in there.values()), "each was made once, or twice with what was left"
 
 
 @pytest.mark.parametrize("groups", mostly_long([PAIR, PAIRS], PAIRS), ids=["one and one", "two and two"])
-def test_s1_copies_return_all_together_and_those_of_the_later_term_serve_until_these_are_healthy(
+@in_world(FOUR)
+async def test_s1_copies_return_all_together_and_those_of_the_later_term_serve_until_these_are_healthy(
+    world: World,
     groups: Sequence[Any],
 ) -> None:
-    async def story(world: World) -> None:
-        before = await fled(world, returning(terms(groups, "duplicated")), *groups[0], replicas=2)
-        serving = 2 * len(groups[0])
-        await back(world, *groups[0])
-        async with sampled(world) as samples:
-            await world.until(lambda: term(world) == "t0", 700)
-            assert tasks(world, WEB) == list(groups[1])
-            await world.until(lambda: is_home(world, before), 120)
-            await world.sleep(60)
-        assert samples.fewest == serving
-        assert len(samples.moves) == 2
-        assert await running(world, "web") == before
-
-    play(story, FOUR)
+    before = await fled(world, returning(terms(groups, "duplicated")), *groups[0], replicas=2)
+    serving = 2 * len(groups[0])
+    await back(world, *groups[0])
+    async with sampled(world) as samples:
+        await world.until(lambda: term(world) == "t0", 700)
+        assert tasks(world, WEB) == list(groups[1])
+        await world.until(lambda: is_home(world, before), 120)
+        await world.sleep(60)
+    assert samples.fewest == serving
+    assert len(samples.moves) == 2
+    assert await running(world, "web") == before
 
 
 @pytest.mark.long
-def test_explain_says_where_it_returns_to_while_it_waits() -> None:
-    async def story(world: World) -> None:
-        await fled(world, returning(terms(PAIR)), "member1")
-        told = (await explain(world)).headline
-        assert told.endswith(
-            "it returns to affinity term t0 when clusters there have been healthy for long enough and have room"
-        )
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_explain_says_where_it_returns_to_while_it_waits(world: World) -> None:
+    await fled(world, returning(terms(PAIR)), "member1")
+    told = (await explain(world)).headline
+    assert told.endswith(
+        "it returns to affinity term t0 when clusters there have been healthy for long enough and have room"
+    )
 
 
 @pytest.mark.long
-def test_by_default_nothing_returns_to_an_earlier_term() -> None:
-    async def story(world: World) -> None:
-        await fled(world, policy("web", terms(PAIR)), "member1")
-        assert not has_home(world)
-        await back(world, "member1")
-        await world.sleep(3_600)
-        assert world.assigned(WEB) == {"member3": 4}
-        assert term(world) == "t1"
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_by_default_nothing_returns_to_an_earlier_term(world: World) -> None:
+    await fled(world, policy("web", terms(PAIR)), "member1")
+    assert not has_home(world)
+    await back(world, "member1")
+    await world.sleep(3_600)
+    assert world.assigned(WEB) == {"member3": 4}
+    assert term(world) == "t1"
 
 
 @pytest.mark.long
-def test_an_application_that_was_made_in_the_backup_while_its_primary_was_dead_goes_to_the_primary() -> None:
-    async def story(world: World) -> None:
-        await world.member("member1").stop()
-        await world.until(lambda: bool(world.taints("member1")))
-        await world.sleep(400)
-        await apply(world.client, deployment("web", 4), returning(terms(PAIR)))
-        await world.until(lambda: world.assigned(WEB) == {"member3": 4}, 60)
-        await world.sleep(30)
-        await back(world, "member1")
-        async with sampled(world) as samples:
-            await world.until(lambda: is_home(world, {"member1": 4}), 1_200)
-        assert samples.fewest == 4
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_an_application_that_was_made_in_the_backup_while_its_primary_was_dead_goes_to_the_primary(
+    world: World,
+) -> None:
+    await world.member("member1").stop()
+    await world.until(lambda: bool(world.taints("member1")))
+    await world.sleep(400)
+    await apply(world.client, deployment("web", 4), returning(terms(PAIR)))
+    await world.until(lambda: world.assigned(WEB) == {"member3": 4}, 60)
+    await world.sleep(30)
+    await back(world, "member1")
+    async with sampled(world) as samples:
+        await world.until(lambda: is_home(world, {"member1": 4}), 1_200)
+    assert samples.fewest == 4
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["static", "duplicated"])
-def test_c1_a_primary_that_dies_again_and_again_moves_the_application_a_bounded_number_of_times(how: str) -> None:
-    async def story(world: World) -> None:
-        before = await fled(world, returning(terms(PAIR, how), **{FAILBACK_AFTER_ANNOTATION: "1m"}), "member1")
-        async with sampled(world) as samples:
-            for _ in range(8):
-                await world.member("member1").start()
-                await world.sleep(300)
-                await world.member("member1").stop()
-                await world.sleep(720)
-        assert len(samples.moves) <= 12
-        assert world.assigned(WEB) == {"member3": 4}
-        await back(world, "member1")
-        await world.until(lambda: is_home(world, before), 30_000)
-
-    play(story, FOUR)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("how", ["static", "duplicated"])
-def test_s1_a_primary_that_dies_in_the_middle_of_a_return_costs_no_more_than_what_it_served(how: str) -> None:
-    async def story(world: World) -> None:
-        before = await fled(world, returning(terms(PAIR, how), **{FAILBACK_PACE_ANNOTATION: "1"}), "member1")
-        await back(world, "member1")
-        await world.until(lambda: "member1" in world.assigned(WEB), 700)
-        async with sampled(world) as samples:
+@in_world(FOUR)
+async def test_c1_a_primary_that_dies_again_and_again_moves_the_application_a_bounded_number_of_times(
+    world: World, how: str
+) -> None:
+    before = await fled(world, returning(terms(PAIR, how), **{FAILBACK_AFTER_ANNOTATION: "1m"}), "member1")
+    async with sampled(world) as samples:
+        for _ in range(8):
+            await world.member("member1").start()
+            await world.sleep(300)
             await world.member("member1").stop()
-            await world.until(lambda: world.assigned(WEB) == {"member3": 4} and not tasks(world, WEB))
-            await world.sleep(30)
-            assert term(world) == "t1"
-            assert await running(world, "web") == {"member3": 4}
-        assert samples.fewest >= (3 if how == "static" else 4)
-        assert has_home(world), "it is tried again"
-        await back(world, "member1")
-        async with sampled(world) as samples:
-            await world.until(lambda: is_home(world, before), 6_000)
-        assert samples.fewest == 4
-
-    play(story, FOUR)
+            await world.sleep(720)
+    assert len(samples.moves) <= 12
+    assert world.assigned(WEB) == {"member3": 4}
+    await back(world, "member1")
+    await world.until(lambda: is_home(world, before), 30_000)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["static", "duplicated"])
-def test_l2_a_backup_that_dies_in_the_middle_of_a_return_leaves_all_to_the_primary(how: str) -> None:
-    async def story(world: World) -> None:
-        before = await fled(world, returning(terms(PAIR, how)), "member1")
-        await back(world, "member1")
-        await world.until(lambda: world.assigned(WEB).get("member1", 0) >= 2, 900)
-        await world.member("member3").stop()
-        await world.until(lambda: world.assigned(WEB) == before, 900)
-        await world.sleep(120)
-        assert await running(world, "web") == before
-        assert term(world) == "t0"
-        await world.member("member3").start()
-        await world.sleep(900)
-        assert await running(world, "web") == before
-        assert is_home(world, before)
+@in_world(FOUR)
+async def test_s1_a_primary_that_dies_in_the_middle_of_a_return_costs_no_more_than_what_it_served(
+    world: World, how: str
+) -> None:
+    before = await fled(world, returning(terms(PAIR, how), **{FAILBACK_PACE_ANNOTATION: "1"}), "member1")
+    await back(world, "member1")
+    await world.until(lambda: "member1" in world.assigned(WEB), 700)
+    async with sampled(world) as samples:
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned(WEB) == {"member3": 4} and not tasks(world, WEB))
+        await world.sleep(30)
+        assert term(world) == "t1"
+        assert await running(world, "web") == {"member3": 4}
+    assert samples.fewest >= (3 if how == "static" else 4)
+    assert has_home(world), "it is tried again"
+    await back(world, "member1")
+    async with sampled(world) as samples:
+        await world.until(lambda: is_home(world, before), 6_000)
+    assert samples.fewest == 4
 
-    play(story, FOUR)
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["static", "duplicated"])
+@in_world(FOUR)
+async def test_l2_a_backup_that_dies_in_the_middle_of_a_return_leaves_all_to_the_primary(
+    world: World, how: str
+) -> None:
+    before = await fled(world, returning(terms(PAIR, how)), "member1")
+    await back(world, "member1")
+    await world.until(lambda: world.assigned(WEB).get("member1", 0) >= 2, 900)
+    await world.member("member3").stop()
+    await world.until(lambda: world.assigned(WEB) == before, 900)
+    await world.sleep(120)
+    assert await running(world, "web") == before
+    assert term(world) == "t0"
+    await world.member("member3").start()
+    await world.sleep(900)
+    assert await running(world, "web") == before
+    assert is_home(world, before)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["static", "aggregated", "duplicated"])
-def test_s1_nothing_returns_before_the_primary_has_room_for_all(how: str) -> None:
-    async def story(world: World) -> None:
-        before = await fled(world, returning(terms(PAIR, how)), "member1")
-        await back(world, "member1")
-        await without_room(world, "member1")
-        async with sampled(world) as samples:
-            await world.sleep(2_400)
-        assert samples.moves == [{"member3": 4}]
-        await with_room(world, "member1")
-        async with sampled(world) as samples:
-            await world.until(lambda: is_home(world, before), 900)
-        assert samples.fewest == 4
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_s1_nothing_returns_before_the_primary_has_room_for_all(world: World, how: str) -> None:
+    before = await fled(world, returning(terms(PAIR, how)), "member1")
+    await back(world, "member1")
+    await without_room(world, "member1")
+    async with sampled(world) as samples:
+        await world.sleep(2_400)
+    assert samples.moves == [{"member3": 4}]
+    await with_room(world, "member1")
+    async with sampled(world) as samples:
+        await world.until(lambda: is_home(world, before), 900)
+    assert samples.fewest == 4
 
 
 async def never_pulled(world: World, *members: str) -> None:
@@ -274,177 +267,159 @@ async def never_pulled(world: World, *members: str) -> None:
 
 
 @pytest.mark.parametrize("how", mostly_long(["static", "duplicated"], "static"))
-def test_s1_a_return_that_never_becomes_healthy_is_taken_back_and_not_repeated(how: str) -> None:
-    async def story(world: World) -> None:
-        await fled(world, returning(terms(PAIR, how)), "member1")
-        await never_pulled(world, "member1")
-        await back(world, "member1")
-        async with sampled(world) as samples:
-            await world.until(lambda: "member1" in world.assigned(WEB), 700)
-            await world.until(lambda: world.assigned(WEB) == {"member3": 4} and not tasks(world, WEB), 900)
-            await world.sleep(7_200)
-        assert samples.fewest == 4
-        assert len(samples.moves) == 3
+@in_world(FOUR)
+async def test_s1_a_return_that_never_becomes_healthy_is_taken_back_and_not_repeated(world: World, how: str) -> None:
+    await fled(world, returning(terms(PAIR, how)), "member1")
+    await never_pulled(world, "member1")
+    await back(world, "member1")
+    async with sampled(world) as samples:
+        await world.until(lambda: "member1" in world.assigned(WEB), 700)
+        await world.until(lambda: world.assigned(WEB) == {"member3": 4} and not tasks(world, WEB), 900)
+        await world.sleep(7_200)
+    assert samples.fewest == 4
+    assert len(samples.moves) == 3
+    assert term(world) == "t1"
+    assert await running(world, "web") == {"member3": 4}
+
+
+@pytest.mark.long
+@in_world(FOUR)
+async def test_s1_a_return_that_fails_half_way_is_taken_back_whole(world: World) -> None:
+    await fled(world, returning(terms(PAIR)), "member1")
+    await back(world, "member1")
+    await world.until(lambda: world.assigned(WEB).get("member1") == 2 and not tasks(world, WEB), 900)
+    await without_room(world, "member1")
+    async with sampled(world) as samples:
+        await world.until(lambda: world.assigned(WEB) == {"member3": 4} and not tasks(world, WEB), 3_000)
         assert term(world) == "t1"
-        assert await running(world, "web") == {"member3": 4}
-
-    play(story, FOUR)
+        await world.sleep(3_600)
+    assert samples.fewest == 4
+    assert world.assigned(WEB) == {"member3": 4}
+    assert await running(world, "web") == {"member3": 4}
 
 
 @pytest.mark.long
-def test_s1_a_return_that_fails_half_way_is_taken_back_whole() -> None:
-    async def story(world: World) -> None:
-        await fled(world, returning(terms(PAIR)), "member1")
+@in_world(FOUR)
+async def test_it_returns_to_the_first_of_several_earlier_terms_that_fits_and_then_to_its_own(world: World) -> None:
+    wanted = returning(terms(THREE_TERMS))
+    before = await fled(world, wanted, "member1")
+    assert world.assigned(WEB) == {"member2": 4}
+    await world.member("member2").stop()
+    await world.until(lambda: world.assigned(WEB) == {"member3": 4} and term(world) == "t2")
+    await world.sleep(60)
+    await back(world, "member2")
+    async with sampled(world) as samples:
+        await world.until(lambda: world.assigned(WEB) == {"member2": 4} and term(world) == "t1", 1_200)
+        assert has_home(world)
+        await world.sleep(600)
         await back(world, "member1")
-        await world.until(lambda: world.assigned(WEB).get("member1") == 2 and not tasks(world, WEB), 900)
-        await without_room(world, "member1")
-        async with sampled(world) as samples:
-            await world.until(lambda: world.assigned(WEB) == {"member3": 4} and not tasks(world, WEB), 3_000)
-            assert term(world) == "t1"
-            await world.sleep(3_600)
-        assert samples.fewest == 4
-        assert world.assigned(WEB) == {"member3": 4}
-        assert await running(world, "web") == {"member3": 4}
-
-    play(story, FOUR)
+        await world.until(lambda: is_home(world, before), 1_200)
+    assert samples.fewest == 4
+    assert all("member1" not in move or "member3" not in move for move in samples.moves)
 
 
 @pytest.mark.long
-def test_it_returns_to_the_first_of_several_earlier_terms_that_fits_and_then_to_its_own() -> None:
-    async def story(world: World) -> None:
-        wanted = returning(terms(THREE_TERMS))
-        before = await fled(world, wanted, "member1")
-        assert world.assigned(WEB) == {"member2": 4}
-        await world.member("member2").stop()
-        await world.until(lambda: world.assigned(WEB) == {"member3": 4} and term(world) == "t2")
-        await world.sleep(60)
-        await back(world, "member2")
-        async with sampled(world) as samples:
-            await world.until(lambda: world.assigned(WEB) == {"member2": 4} and term(world) == "t1", 1_200)
-            assert has_home(world)
-            await world.sleep(600)
-            await back(world, "member1")
-            await world.until(lambda: is_home(world, before), 1_200)
-        assert samples.fewest == 4
-        assert all("member1" not in move or "member3" not in move for move in samples.moves)
-
-    play(story, FOUR)
-
-
-@pytest.mark.long
-def test_it_skips_an_earlier_term_that_does_not_fit() -> None:
-    async def story(world: World) -> None:
-        before = await fled(world, returning(terms(THREE_TERMS)), "member1", "member2")
-        assert world.assigned(WEB) == {"member3": 4}
-        await back(world, "member1", "member2")
-        async with sampled(world) as samples:
-            await world.until(lambda: is_home(world, before), 1_200)
-        assert all("member2" not in move for move in samples.moves), "the first one fits"
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_it_skips_an_earlier_term_that_does_not_fit(world: World) -> None:
+    before = await fled(world, returning(terms(THREE_TERMS)), "member1", "member2")
+    assert world.assigned(WEB) == {"member3": 4}
+    await back(world, "member1", "member2")
+    async with sampled(world) as samples:
+        await world.until(lambda: is_home(world, before), 1_200)
+    assert all("member2" not in move for move in samples.moves), "the first one fits"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 @pytest.mark.parametrize("division", ["static", "duplicated"])
-def test_l6_a_restart_in_the_middle_of_a_return_changes_nothing(how: str, division: str) -> None:
-    async def story(world: World) -> None:
-        before = await fled(world, returning(terms(PAIR, division)), "member1")
-        await back(world, "member1")
-        async with sampled(world) as samples:
-            await world.until(lambda: "member1" in world.assigned(WEB), 700)
-            for _ in range(4):
-                if how == "killed":
-                    world.crash_controllers()
-                else:
-                    await world.stop_controllers()
-                await world.sleep(3)
-                world.start_controllers()
-                await world.sleep(7)
-            await world.until(lambda: is_home(world, before), 600)
-            await world.sleep(60)
-        assert samples.fewest == 4
-        assert len(samples.moves) <= 5
-        assert await running(world, "web") == before
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_l6_a_restart_in_the_middle_of_a_return_changes_nothing(world: World, how: str, division: str) -> None:
+    before = await fled(world, returning(terms(PAIR, division)), "member1")
+    await back(world, "member1")
+    async with sampled(world) as samples:
+        await world.until(lambda: "member1" in world.assigned(WEB), 700)
+        for _ in range(4):
+            if how == "killed":
+                world.crash_controllers()
+            else:
+                await world.stop_controllers()
+            await world.sleep(3)
+            world.start_controllers()
+            await world.sleep(7)
+        await world.until(lambda: is_home(world, before), 600)
+        await world.sleep(60)
+    assert samples.fewest == 4
+    assert len(samples.moves) <= 5
+    assert await running(world, "web") == before
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("replicas", "least"), [(6, 4), (3, 3), (1, 1)])
-def test_s3_scaling_in_the_middle_of_a_return_keeps_what_serves_and_goes_on(replicas: int, least: int) -> None:
-    async def story(world: World) -> None:
-        await fled(world, returning(terms(PAIR)), "member1")
-        await back(world, "member1")
-        await world.until(lambda: world.assigned(WEB).get("member1") == 2, 900)
-        async with sampled(world) as samples:
-            await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": replicas}}, "default")
-            await world.until(lambda: is_home(world, {"member1": replicas}), 1_200)
-            await world.sleep(60)
-        assert samples.fewest >= least
-        assert await running(world, "web") == {"member1": replicas}
-
-    play(story, FOUR)
-
-
-@pytest.mark.long
-def test_another_placement_in_the_middle_of_a_return_is_not_fought() -> None:
-    async def story(world: World) -> None:
-        await fled(world, returning(terms(PAIR)), "member1")
-        await back(world, "member1")
-        await world.until(lambda: world.assigned(WEB).get("member1") == 2, 900)
-        patch = {"spec": {"placement": terms((("member4",), ("member1",)))}}
-        await world.client.patch(POLICIES, "web", patch, "default")
-        await world.until(lambda: world.assigned(WEB) == {"member1": 4}, 60)
-        await world.sleep(3_600)
-        assert world.assigned(WEB) == {"member1": 4}, "its own term has other clusters by now"
-        assert await running(world, "web") == {"member1": 4}
-        assert not has_home(world)
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_s3_scaling_in_the_middle_of_a_return_keeps_what_serves_and_goes_on(
+    world: World, replicas: int, least: int
+) -> None:
+    await fled(world, returning(terms(PAIR)), "member1")
+    await back(world, "member1")
+    await world.until(lambda: world.assigned(WEB).get("member1") == 2, 900)
+    async with sampled(world) as samples:
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": replicas}}, "default")
+        await world.until(lambda: is_home(world, {"member1": replicas}), 1_200)
+        await world.sleep(60)
+    assert samples.fewest >= least
+    assert await running(world, "web") == {"member1": replicas}
 
 
 @pytest.mark.long
-def test_who_rebalances_in_the_backup_is_not_fought() -> None:
-    async def story(world: World) -> None:
-        await fled(world, returning(terms(PAIR)), "member1")
-        workload = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "default"}
-        spec = {"workloads": [workload]}
-        await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "stay"}, "spec": spec})
-        await world.sleep(30)
-        assert not has_home(world)
-        await back(world, "member1")
-        await world.sleep(3_600)
-        assert world.assigned(WEB) == {"member3": 4}
-
-    play(story, FOUR)
-
-
-@pytest.mark.long
-def test_s9_nothing_returns_while_scheduling_is_suspended() -> None:
-    async def story(world: World) -> None:
-        before = await fled(world, returning(terms(PAIR)), "member1")
-        suspended = {"spec": {"suspension": {"scheduling": True}}}
-        await world.client.patch(RESOURCE_BINDINGS, WEB, suspended, "default")
-        await back(world, "member1")
-        await world.sleep(1_800)
-        assert world.assigned(WEB) == {"member3": 4}
-        await world.client.patch(RESOURCE_BINDINGS, WEB, {"spec": {"suspension": None}}, "default")
-        await world.until(lambda: is_home(world, before), 600)
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_another_placement_in_the_middle_of_a_return_is_not_fought(world: World) -> None:
+    await fled(world, returning(terms(PAIR)), "member1")
+    await back(world, "member1")
+    await world.until(lambda: world.assigned(WEB).get("member1") == 2, 900)
+    patch = {"spec": {"placement": terms((("member4",), ("member1",)))}}
+    await world.client.patch(POLICIES, "web", patch, "default")
+    await world.until(lambda: world.assigned(WEB) == {"member1": 4}, 60)
+    await world.sleep(3_600)
+    assert world.assigned(WEB) == {"member1": 4}, "its own term has other clusters by now"
+    assert await running(world, "web") == {"member1": 4}
+    assert not has_home(world)
 
 
 @pytest.mark.long
-def test_a_limit_of_one_cluster_has_all_replicas_return_in_one_step() -> None:
-    async def story(world: World) -> None:
-        one = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
-        before = await fled(world, returning(terms(PAIR, "aggregated", spreadConstraints=one)), "member1")
-        await back(world, "member1")
-        async with sampled(world) as samples:
-            await world.until(lambda: is_home(world, before), 900)
-        assert samples.fewest == 4
-        assert len(samples.moves) == 2
-        assert held(world, WEB) == ""
+@in_world(FOUR)
+async def test_who_rebalances_in_the_backup_is_not_fought(world: World) -> None:
+    await fled(world, returning(terms(PAIR)), "member1")
+    workload = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "default"}
+    spec = {"workloads": [workload]}
+    await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "stay"}, "spec": spec})
+    await world.sleep(30)
+    assert not has_home(world)
+    await back(world, "member1")
+    await world.sleep(3_600)
+    assert world.assigned(WEB) == {"member3": 4}
 
-    play(story, FOUR)
+
+@pytest.mark.long
+@in_world(FOUR)
+async def test_s9_nothing_returns_while_scheduling_is_suspended(world: World) -> None:
+    before = await fled(world, returning(terms(PAIR)), "member1")
+    suspended = {"spec": {"suspension": {"scheduling": True}}}
+    await world.client.patch(RESOURCE_BINDINGS, WEB, suspended, "default")
+    await back(world, "member1")
+    await world.sleep(1_800)
+    assert world.assigned(WEB) == {"member3": 4}
+    await world.client.patch(RESOURCE_BINDINGS, WEB, {"spec": {"suspension": None}}, "default")
+    await world.until(lambda: is_home(world, before), 600)
+
+
+@pytest.mark.long
+@in_world(FOUR)
+async def test_a_limit_of_one_cluster_has_all_replicas_return_in_one_step(world: World) -> None:
+    one = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
+    before = await fled(world, returning(terms(PAIR, "aggregated", spreadConstraints=one)), "member1")
+    await back(world, "member1")
+    async with sampled(world) as samples:
+        await world.until(lambda: is_home(world, before), 900)
+    assert samples.fewest == 4
+    assert len(samples.moves) == 2
+    assert held(world, WEB) == ""

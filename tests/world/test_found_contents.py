@@ -7,7 +7,7 @@ import pytest
 from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from leeward.sim.world import Mode, World
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, in_world, play, policy, ready_replicas
 from tests.world.test_dependencies_with_data import CLAIMS
 from tests.world.test_found_orders import CLAIM, SPACES, uid_in
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, selecting
@@ -94,27 +94,25 @@ def test_s12_an_order_that_was_found_deletes_no_namespace_in_which_others_have_s
     play(story, members)
 
 
-def test_s12_an_order_that_was_found_deletes_no_claim_that_somebody_mounts() -> None:
-    async def story(world: World) -> None:
-        there = world.member("member1")
-        await world.client.create(CLAIMS, CLAIM, "default")
-        await apply(world.client, policy("data", on("member1"), "PersistentVolumeClaim", "v1"))
-        await world.sleep(60)
-        theirs = deployment("theirs", 1)
-        theirs["spec"]["template"]["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
-        await apply(there.client, theirs)
-        await world.sleep(60)
-        before = await uid_in(world, "member1", CLAIMS, "data")
-        await there.stop()
-        await world.sleep(60)
-        await world.client.delete(CLAIMS, "data", "default")
-        await world.sleep(10)
-        await restarted(world)
-        await there.start()
-        await world.sleep(240)
-        assert await uid_in(world, "member1", CLAIMS, "data") == before
-        await there.client.delete(DEPLOYMENTS, "theirs", "default")
-        await world.sleep(120)
-        assert not await uid_in(world, "member1", CLAIMS, "data"), "nobody mounts it any more"
-
-    play(story, PUSHED)
+@in_world(PUSHED)
+async def test_s12_an_order_that_was_found_deletes_no_claim_that_somebody_mounts(world: World) -> None:
+    there = world.member("member1")
+    await world.client.create(CLAIMS, CLAIM, "default")
+    await apply(world.client, policy("data", on("member1"), "PersistentVolumeClaim", "v1"))
+    await world.sleep(60)
+    theirs = deployment("theirs", 1)
+    theirs["spec"]["template"]["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    await apply(there.client, theirs)
+    await world.sleep(60)
+    before = await uid_in(world, "member1", CLAIMS, "data")
+    await there.stop()
+    await world.sleep(60)
+    await world.client.delete(CLAIMS, "data", "default")
+    await world.sleep(10)
+    await restarted(world)
+    await there.start()
+    await world.sleep(240)
+    assert await uid_in(world, "member1", CLAIMS, "data") == before
+    await there.client.delete(DEPLOYMENTS, "theirs", "default")
+    await world.sleep(120)
+    assert not await uid_in(world, "member1", CLAIMS, "data"), "nobody mounts it any more"

@@ -20,6 +20,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     identities,
+    in_world,
     play,
     policy,
     ready_replicas,
@@ -82,38 +83,37 @@ def test_what_was_deployed_again_after_the_backup_runs_on(members: dict[str, Mod
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_an_order_given_after_a_restore_is_about_no_object_that_was_made_since_the_backup(*, known: bool) -> None:
+@in_world(PUSHED)
+async def test_an_order_given_after_a_restore_is_about_no_object_that_was_made_since_the_backup(
+    world: World, *, known: bool
+) -> None:
     """The backup has an earlier application of the name (`known`), or none, and its user deploys that. Then it is moved
     out of the cluster, while that is away."""
-
-    async def story(world: World) -> None:
-        await apply(world.client, policy("web", on("member1")))
-        if known:
-            await apply(world.client, deployment("web", 3))
-            await world.sleep(60)
-        backup = await world.medium.load()
-        if known:
-            await world.client.delete(DEPLOYMENTS, "web", "default")
-            await world.sleep(30)
-        await apply(world.client, deployment("web", 3, "nginx:2"))
+    await apply(world.client, policy("web", on("member1")))
+    if known:
+        await apply(world.client, deployment("web", 3))
         await world.sleep(60)
-        await world.member("member1").stop()
-        await restore(world, backup, controllers_stay=False)
-        await world.sleep(5)
-        if not known:
-            await apply(world.client, deployment("web", 3))
-        await world.sleep(5)
-        assert world.assigned("web-deployment") == {"member1": 3}
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
-        await world.sleep(120)
-        assert await ready_replicas(world, "member2", "web") == 3
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"), 120)
-        await stays_as_it_is(world, lambda: uid_in(world, "member1", DEPLOYMENTS, "web"), 300)
-        assert await ready_replicas(world, "member1", "web") == 3
-        assert told((await found_in(world)).orphans) == {"Deployment default/web in member1"}
-
-    play(story, PUSHED)
+    backup = await world.medium.load()
+    if known:
+        await world.client.delete(DEPLOYMENTS, "web", "default")
+        await world.sleep(30)
+    await apply(world.client, deployment("web", 3, "nginx:2"))
+    await world.sleep(60)
+    await world.member("member1").stop()
+    await restore(world, backup, controllers_stay=False)
+    await world.sleep(5)
+    if not known:
+        await apply(world.client, deployment("web", 3))
+    await world.sleep(5)
+    assert world.assigned("web-deployment") == {"member1": 3}
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
+    await world.sleep(120)
+    assert await ready_replicas(world, "member2", "web") == 3
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"), 120)
+    await stays_as_it_is(world, lambda: uid_in(world, "member1", DEPLOYMENTS, "web"), 300)
+    assert await ready_replicas(world, "member1", "web") == 3
+    assert told((await found_in(world)).orphans) == {"Deployment default/web in member1"}
 
 
 async def with_finalizer(world: World) -> None:
@@ -147,53 +147,51 @@ async def resumed(world: World) -> None:
     [(with_finalizer, without_finalizer), (refusing, refusing_no_more), (suspended, resumed)],
     ids=["finalizer", "refused", "suspended"],
 )
-def test_a_removal_that_was_held_up_in_a_living_cluster_is_about_what_was_there(begin: Step, end: Step) -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 3), policy("web", on("member1")))
-        await world.sleep(60)
-        await begin(world)
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.sleep(60)
-        backup = await world.medium.load()
-        await end(world)
-        await world.sleep(400)
-        assert await ready_replicas(world, "member1", "web") == -1
-        await apply(world.client, deployment("web", 3, "nginx:2"))
-        await world.sleep(120)
-        await restore(world, backup, controllers_stay=False)
-        await stays_as_it_is(world, lambda: identities(world, "web"))
-        assert await ready_replicas(world, "member1", "web") == 3
+@in_world(PUSHED)
+async def test_a_removal_that_was_held_up_in_a_living_cluster_is_about_what_was_there(
+    world: World, begin: Step, end: Step
+) -> None:
+    await apply(world.client, deployment("web", 3), policy("web", on("member1")))
+    await world.sleep(60)
+    await begin(world)
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(60)
+    backup = await world.medium.load()
+    await end(world)
+    await world.sleep(400)
+    assert await ready_replicas(world, "member1", "web") == -1
+    await apply(world.client, deployment("web", 3, "nginx:2"))
+    await world.sleep(120)
+    await restore(world, backup, controllers_stay=False)
+    await stays_as_it_is(world, lambda: identities(world, "web"))
+    assert await ready_replicas(world, "member1", "web") == 3
 
-    play(story, PUSHED)
 
-
-def test_a_claim_that_was_made_again_after_the_backup_keeps_its_data() -> None:
-    async def story(world: World) -> None:
-        web = deployment("web", 2)
-        volume = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
-        web["spec"]["template"]["spec"]["volumes"] = [volume]
-        followed = policy("web", on("member1"))
-        followed["spec"]["propagateDeps"] = True
-        await world.client.create(CLAIMS, CLAIM, "default")
-        await apply(world.client, web, followed)
-        await world.sleep(90)
-        await world.member("member1").stop()
-        await world.sleep(100)
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.client.delete(CLAIMS, "data", "default")
-        await world.sleep(20)
-        backup = await world.medium.load()
-        await world.member("member1").start()
-        await world.sleep(120)
-        await world.client.create(CLAIMS, CLAIM, "default")
-        await apply(world.client, web)
-        await world.sleep(120)
-        assert await uid_in(world, "member1", CLAIMS, "data")
-        await restore(world, backup, controllers_stay=False)
-        await stays_as_it_is(world, lambda: uid_in(world, "member1", CLAIMS, "data"))
-        assert await ready_replicas(world, "member1", "web") == 2
-
-    play(story, PUSHED)
+@in_world(PUSHED)
+async def test_a_claim_that_was_made_again_after_the_backup_keeps_its_data(world: World) -> None:
+    web = deployment("web", 2)
+    volume = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+    web["spec"]["template"]["spec"]["volumes"] = [volume]
+    followed = policy("web", on("member1"))
+    followed["spec"]["propagateDeps"] = True
+    await world.client.create(CLAIMS, CLAIM, "default")
+    await apply(world.client, web, followed)
+    await world.sleep(90)
+    await world.member("member1").stop()
+    await world.sleep(100)
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.client.delete(CLAIMS, "data", "default")
+    await world.sleep(20)
+    backup = await world.medium.load()
+    await world.member("member1").start()
+    await world.sleep(120)
+    await world.client.create(CLAIMS, CLAIM, "default")
+    await apply(world.client, web)
+    await world.sleep(120)
+    assert await uid_in(world, "member1", CLAIMS, "data")
+    await restore(world, backup, controllers_stay=False)
+    await stays_as_it_is(world, lambda: uid_in(world, "member1", CLAIMS, "data"))
+    assert await ready_replicas(world, "member1", "web") == 2
 
 
 @pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["push", "pull"])
@@ -265,30 +263,27 @@ def test_a_namespace_and_a_claim_deleted_while_their_cluster_is_away_go_though_c
 
 
 @pytest.mark.parametrize("room", [True, False])
-def test_a_removal_that_rests_on_a_later_copy_leaves_as_many_as_served(*, room: bool) -> None:
+@in_world(PUSHED, timing=replace(Timing.karmada(), pod_startup_seconds=60.0))
+async def test_a_removal_that_rests_on_a_later_copy_leaves_as_many_as_served(world: World, *, room: bool) -> None:
     """The removal is of an application that was made again under its name before the backup, and has moved since."""
-
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 6), policy("web", by_weight({"member1": 1, "member2": 1})))
-        await world.sleep(60)
-        await world.member("member1").stop()
-        await world.sleep(60)
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.sleep(5)
-        await apply(world.client, deployment("web", 4))
-        await world.sleep(120)
-        backup = await world.medium.load()
-        await world.member("member1").start()
-        await world.sleep(100)
-        placement = {"clusterAffinity": {"clusterNames": ["member1"]}, "replicaScheduling": None}
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": placement}}, "default")
-        await world.sleep(200)
-        assert await ready_replicas(world, "member1", "web") == 4
-        if not room:
-            await without_room(world, "member2")
-        await restore(world, backup, controllers_stay=False)
-        for _ in range(600):
-            await world.sleep(1)
-            assert sum([max(0, await ready_replicas(world, name, "web")) for name in world.members]) >= 4
-
-    play(story, PUSHED, timing=replace(Timing.karmada(), pod_startup_seconds=60.0))
+    await apply(world.client, deployment("web", 6), policy("web", by_weight({"member1": 1, "member2": 1})))
+    await world.sleep(60)
+    await world.member("member1").stop()
+    await world.sleep(60)
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(5)
+    await apply(world.client, deployment("web", 4))
+    await world.sleep(120)
+    backup = await world.medium.load()
+    await world.member("member1").start()
+    await world.sleep(100)
+    placement = {"clusterAffinity": {"clusterNames": ["member1"]}, "replicaScheduling": None}
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": placement}}, "default")
+    await world.sleep(200)
+    assert await ready_replicas(world, "member1", "web") == 4
+    if not room:
+        await without_room(world, "member2")
+    await restore(world, backup, controllers_stay=False)
+    for _ in range(600):
+        await world.sleep(1)
+        assert sum([max(0, await ready_replicas(world, name, "web")) for name in world.members]) >= 4

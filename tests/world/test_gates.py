@@ -24,7 +24,7 @@ from leeward.operations.drain import start_drain
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, deployment, play, policy, ready_replicas, tasks
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, deployment, in_world, policy, ready_replicas, tasks
 from tests.world.test_detection import answers, status
 from tests.world.test_explain import OVERRIDES
 from tests.world.test_kinds import CLUSTER_POLICIES, DEFINITIONS
@@ -175,215 +175,193 @@ async def reasons(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_replacement_starts_when_its_data_is_promoted(name: str) -> None:
+@in_world(TWO)
+async def test_a_replacement_starts_when_its_data_is_promoted(world: World, name: str) -> None:
     example = EXAMPLES[name]
-
-    async def story(world: World) -> None:
-        await defined(world, example)
-        await deployed(world, gated(wait_for=example.gate))
-        foretold = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
-        gate = f"its gate on {example.kind.kind} default/ledger"
-        assert foretold.applications[0].gates == (f"the replacement in member2 does not start until {gate} holds",)
-        assert answer_of(foretold) == "1 application is concerned: it serves in full, and waits for a gate"
-        await held_in_an_outage(world, 0)
-        assert world.assigned(LEDGER) == {"member2": 2}
-        await held_for(world, 120)
-        condition = told(world)
-        assert condition is not None
-        assert condition.reason == "WaitingForGate"
-        assert f"{example.kind.kind} default/ledger in member2" in condition.message
-        await report(world, "member2", example.kind, example.after)
-        assert metric(world, "leeward_held_replacements", reason="WaitingForGate") == 1
-        await world.sleep(90)
-        assert await ready_replicas(world, "member2", "ledger") == 2
-        assert told(world) is None
-        assert metric(world, "leeward_held_replacements", reason="WaitingForGate") == 0
-        assert metric(world, "leeward_replacement_held_seconds_count") == 1
-        assert 120 <= metric(world, "leeward_replacement_held_seconds_sum") <= 220
-
-    play(story, TWO)
+    await defined(world, example)
+    await deployed(world, gated(wait_for=example.gate))
+    foretold = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
+    gate = f"its gate on {example.kind.kind} default/ledger"
+    assert foretold.applications[0].gates == (f"the replacement in member2 does not start until {gate} holds",)
+    assert answer_of(foretold) == "1 application is concerned: it serves in full, and waits for a gate"
+    await held_in_an_outage(world, 0)
+    assert world.assigned(LEDGER) == {"member2": 2}
+    await held_for(world, 120)
+    condition = told(world)
+    assert condition is not None
+    assert condition.reason == "WaitingForGate"
+    assert f"{example.kind.kind} default/ledger in member2" in condition.message
+    await report(world, "member2", example.kind, example.after)
+    assert metric(world, "leeward_held_replacements", reason="WaitingForGate") == 1
+    await world.sleep(90)
+    assert await ready_replicas(world, "member2", "ledger") == 2
+    assert told(world) is None
+    assert metric(world, "leeward_held_replacements", reason="WaitingForGate") == 0
+    assert metric(world, "leeward_replacement_held_seconds_count") == 1
+    assert 120 <= metric(world, "leeward_replacement_held_seconds_sum") <= 220
 
 
-def test_a_gate_that_nobody_could_look_at_holds_nothing_open() -> None:
+@in_world(TWO)
+async def test_a_gate_that_nobody_could_look_at_holds_nothing_open(world: World) -> None:
     """The member refuses to show the object: that is no yes, and it is told."""
-
-    async def story(world: World) -> None:
-        await defined(world, CSI_ADDONS)
-        await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
-        await deployed(world, gated(wait_for=CSI_ADDONS.gate))
-        answers(
-            world.member("member2").place,
-            lambda r: status(403, "Forbidden") if CSI_ADDONS.kind.plural in r.path else None,
-        )
-        await held_in_an_outage(world, 0)
-        await held_for(world, 180)
-        condition = told(world)
-        assert condition is not None
-        assert condition.reason == "CouldNotLook"
-        answers(world.member("member2").place, lambda _: None)
-        await world.sleep(90)
-        assert await ready_replicas(world, "member2", "ledger") == 2
-
-    play(story, TWO)
+    await defined(world, CSI_ADDONS)
+    await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
+    await deployed(world, gated(wait_for=CSI_ADDONS.gate))
+    answers(
+        world.member("member2").place,
+        lambda r: status(403, "Forbidden") if CSI_ADDONS.kind.plural in r.path else None,
+    )
+    await held_in_an_outage(world, 0)
+    await held_for(world, 180)
+    condition = told(world)
+    assert condition is not None
+    assert condition.reason == "CouldNotLook"
+    answers(world.member("member2").place, lambda _: None)
+    await world.sleep(90)
+    assert await ready_replicas(world, "member2", "ledger") == 2
 
 
-def test_somebody_is_told_when_it_takes_too_long_and_every_answer_says_what_it_waits_for() -> None:
-    async def story(world: World) -> None:
-        await defined(world, RAMEN)
-        await deployed(world, gated(wait_for={**RAMEN.gate, "tellAfter": "4m"}))
-        await held_in_an_outage(world, 0)
-        assert [each for each in await findings(world) if "held by a gate" in each] != []
-        await held_for(world, 300)
-        condition = told(world)
-        assert condition is not None
-        assert condition.reason == "GateOverdue"
-        assert [message.rpartition(" ")[2] for message in await reasons(world)][-1:] == ["(GateOverdue)"]
-        answer = explain_in(await picture(world), asked_of("deploy/ledger", "default"))
-        assert isinstance(answer, Explanation)
-        assert answer.state is ApplicationState.HINDERED
-        assert "VolumeReplicationGroup default/ledger in member2" in answer.headline
-        (outage,) = (await world.client.list(OUTAGES)).items
-        (listed,) = outage.status.listed
-        assert (listed.state, listed.reason) == (MoveState.HELD, "GateOverdue")
-        await report(world, "member2", RAMEN.kind, RAMEN.after)
-        await world.sleep(120)
-        (outage,) = (await world.client.list(OUTAGES)).items
-        assert outage.status.listed[0].state is MoveState.MOVED
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_somebody_is_told_when_it_takes_too_long_and_every_answer_says_what_it_waits_for(world: World) -> None:
+    await defined(world, RAMEN)
+    await deployed(world, gated(wait_for={**RAMEN.gate, "tellAfter": "4m"}))
+    await held_in_an_outage(world, 0)
+    assert [each for each in await findings(world) if "held by a gate" in each] != []
+    await held_for(world, 300)
+    condition = told(world)
+    assert condition is not None
+    assert condition.reason == "GateOverdue"
+    assert [message.rpartition(" ")[2] for message in await reasons(world)][-1:] == ["(GateOverdue)"]
+    answer = explain_in(await picture(world), asked_of("deploy/ledger", "default"))
+    assert isinstance(answer, Explanation)
+    assert answer.state is ApplicationState.HINDERED
+    assert "VolumeReplicationGroup default/ledger in member2" in answer.headline
+    (outage,) = (await world.client.list(OUTAGES)).items
+    (listed,) = outage.status.listed
+    assert (listed.state, listed.reason) == (MoveState.HELD, "GateOverdue")
+    await report(world, "member2", RAMEN.kind, RAMEN.after)
+    await world.sleep(120)
+    (outage,) = (await world.client.list(OUTAGES)).items
+    assert outage.status.listed[0].state is MoveState.MOVED
 
 
 async def findings(world: World) -> list[str]:
     return [each.sentence for each in (await look_at_fleet(world.client, world.clock)).findings]
 
 
-def test_what_waits_for_a_gate_is_not_taken_for_a_cluster_that_swallows_it() -> None:
+@in_world({**TWO, "member3": "Push"})
+async def test_what_waits_for_a_gate_is_not_taken_for_a_cluster_that_swallows_it(world: World) -> None:
     """A third cluster is there, and hours go by: the data is promoted in the second."""
-
-    async def story(world: World) -> None:
-        three: Manifest = {**TERMS, "clusterAffinities": [*TERMS["clusterAffinities"], THIRD]}
-        await defined(world, RAMEN)
-        await deployed(world, gated(three, wait_for=RAMEN.gate))
-        await held_in_an_outage(world, 0)
-        await world.sleep(3 * 3600)
-        assert world.assigned(LEDGER) == {"member2": 2}
-        await promoted(world, RAMEN)
-        await world.sleep(3600)
-        assert world.assigned(LEDGER) == {"member2": 2}
-
-    play(story, {**TWO, "member3": "Push"})
+    three: Manifest = {**TERMS, "clusterAffinities": [*TERMS["clusterAffinities"], THIRD]}
+    await defined(world, RAMEN)
+    await deployed(world, gated(three, wait_for=RAMEN.gate))
+    await held_in_an_outage(world, 0)
+    await world.sleep(3 * 3600)
+    assert world.assigned(LEDGER) == {"member2": 2}
+    await promoted(world, RAMEN)
+    await world.sleep(3600)
+    assert world.assigned(LEDGER) == {"member2": 2}
 
 
 THIRD: Manifest = {"affinityName": "member3", "clusterNames": ["member3"]}
 
 
 @pytest.mark.parametrize("how", ["controllers", "apiserver"])
-def test_a_restart_opens_no_gate(how: str) -> None:
-    async def story(world: World) -> None:
-        await waiting(world, CSI_ADDONS)
-        await held_in_an_outage(world, 0)
-        world.crash_controllers()
-        if how == "apiserver":
-            await world.stop_apiserver()
-            await world.sleep(10)
-            await world.start_apiserver()
-        world.start_controllers()
-        await held_for(world, 120)
-        await promoted(world, CSI_ADDONS)
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_restart_opens_no_gate(world: World, how: str) -> None:
+    await waiting(world, CSI_ADDONS)
+    await held_in_an_outage(world, 0)
+    world.crash_controllers()
+    if how == "apiserver":
+        await world.stop_apiserver()
+        await world.sleep(10)
+        await world.start_apiserver()
+    world.start_controllers()
+    await held_for(world, 120)
+    await promoted(world, CSI_ADDONS)
 
 
-def test_a_cluster_that_is_unjoined_is_replaced_through_the_gate_too() -> None:
-    async def story(world: World) -> None:
-        await waiting(world, CSI_ADDONS)
-        await world.client.delete(CLUSTERS, "member1")
-        await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 600)
-        await held_for(world, 300)
-        assert told(world) is not None
-        await promoted(world, CSI_ADDONS)
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_cluster_that_is_unjoined_is_replaced_through_the_gate_too(world: World) -> None:
+    await waiting(world, CSI_ADDONS)
+    await world.client.delete(CLUSTERS, "member1")
+    await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 600)
+    await held_for(world, 300)
+    assert told(world) is not None
+    await promoted(world, CSI_ADDONS)
 
 
-def test_a_restart_forgets_no_held_start_when_the_first_sync_cannot_render_it() -> None:
+@in_world(TWO)
+async def test_a_restart_forgets_no_held_start_when_the_first_sync_cannot_render_it(world: World) -> None:
     """Nothing but the condition tells by then that the copy in member2 replaces another."""
-
-    async def story(world: World) -> None:
-        await waiting(world, CSI_ADDONS)
-        await world.client.delete(CLUSTERS, "member1")
-        await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 600)
-        await held_for(world, 600)
-        world.crash_controllers()
-        broken = {"plaintext": [{"path": "/spec/nothing/there", "operator": "replace", "value": 1}]}
-        rules = {"overrideRules": [{"overriders": broken}]}
-        await world.client.create(OVERRIDES, {"metadata": {"name": "broken"}, "spec": rules}, "default")
-        world.start_controllers()
-        await held_for(world, 300)
-        assert told(world) is not None
-        await world.client.delete(OVERRIDES, "broken", "default")
-        await held_for(world, 300)
-        assert told(world) is not None
-        await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
-        await world.sleep(90)
-        assert (await ready_replicas(world, "member2", "ledger"), told(world)) == (2, None)
-
-    play(story, TWO)
+    await waiting(world, CSI_ADDONS)
+    await world.client.delete(CLUSTERS, "member1")
+    await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 600)
+    await held_for(world, 600)
+    world.crash_controllers()
+    broken = {"plaintext": [{"path": "/spec/nothing/there", "operator": "replace", "value": 1}]}
+    rules = {"overrideRules": [{"overriders": broken}]}
+    await world.client.create(OVERRIDES, {"metadata": {"name": "broken"}, "spec": rules}, "default")
+    world.start_controllers()
+    await held_for(world, 300)
+    assert told(world) is not None
+    await world.client.delete(OVERRIDES, "broken", "default")
+    await held_for(world, 300)
+    assert told(world) is not None
+    await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
+    await world.sleep(90)
+    assert (await ready_replicas(world, "member2", "ledger"), told(world)) == (2, None)
 
 
-def test_a_changed_placement_goes_through_the_gate_and_the_old_copy_serves_all_along() -> None:
-    async def story(world: World) -> None:
-        await waiting(world, CSI_ADDONS)
-        elsewhere: Manifest = {"spec": {"placement": {"clusterAffinities": [TERMS["clusterAffinities"][1]]}}}
-        await world.client.patch(POLICIES, "ledger", elsewhere, "default")
-        await world.until(lambda: told(world) is not None, 60)
-        await held_for(world, 300)
-        assert await ready_replicas(world, "member1", "ledger") == 2
-        await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
-        await world.sleep(120)
-        assert await ready_replicas(world, "member2", "ledger") == 2
-        assert await ready_replicas(world, "member1", "ledger") == -1
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_changed_placement_goes_through_the_gate_and_the_old_copy_serves_all_along(world: World) -> None:
+    await waiting(world, CSI_ADDONS)
+    elsewhere: Manifest = {"spec": {"placement": {"clusterAffinities": [TERMS["clusterAffinities"][1]]}}}
+    await world.client.patch(POLICIES, "ledger", elsewhere, "default")
+    await world.until(lambda: told(world) is not None, 60)
+    await held_for(world, 300)
+    assert await ready_replicas(world, "member1", "ledger") == 2
+    await report(world, "member2", CSI_ADDONS.kind, CSI_ADDONS.after)
+    await world.sleep(120)
+    assert await ready_replicas(world, "member2", "ledger") == 2
+    assert await ready_replicas(world, "member1", "ledger") == -1
 
 
 @pytest.mark.parametrize("how", ["a drain", "an outage"])
-def test_the_old_copy_stays_until_its_gate_holds(how: str) -> None:
+@in_world(TWO)
+async def test_the_old_copy_stays_until_its_gate_holds(world: World, how: str) -> None:
     """The new copy is healthy, and the old one stays until somebody says that its data is synchronized."""
     gate = {"apiVersion": "v1", "kind": "ConfigMap", "in": "ControlPlane", "for": "jsonpath={.data.synced}=yes"}
-
-    async def story(world: World) -> None:
-        await world.client.create(CONFIG_MAPS, {"metadata": {"name": "ledger"}, "data": {"synced": "no"}}, "default")
-        await deployed(world, gated(keep_until=gate))
-        if how == "a drain":
-            await start_drain(world.client, "member1", None)
-        else:
-            world.member("member1").pause()
-            await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 1200)
-            await world.sleep(60)
-            world.member("member1").resume()
-        await world.sleep(1800)
-        for name in TWO:
-            assert await ready_replicas(world, name, "ledger") == 2
-        assert tasks(world, LEDGER) == ["member1"]
-        work, condition = world.work("member2", WORK), told(world)
-        assert work is not None
-        assert AWAITED_GATE_ANNOTATION in work.metadata.annotations
-        assert condition is not None
-        assert "ConfigMap default/ledger in the control plane" in condition.message
-        await picture(world)
-        await world.client.patch(CONFIG_MAPS, "ledger", {"data": {"synced": "yes"}}, "default")
-        await world.sleep(120)
-        assert await ready_replicas(world, "member1", "ledger") == -1
-        assert (tasks(world, LEDGER), told(world)) == ([], None)
-        work = world.work("member2", WORK)
-        assert work is not None
-        assert AWAITED_GATE_ANNOTATION not in work.metadata.annotations
-
-    play(story, TWO)
+    await world.client.create(CONFIG_MAPS, {"metadata": {"name": "ledger"}, "data": {"synced": "no"}}, "default")
+    await deployed(world, gated(keep_until=gate))
+    if how == "a drain":
+        await start_drain(world.client, "member1", None)
+    else:
+        world.member("member1").pause()
+        await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 1200)
+        await world.sleep(60)
+        world.member("member1").resume()
+    await world.sleep(1800)
+    for name in TWO:
+        assert await ready_replicas(world, name, "ledger") == 2
+    assert tasks(world, LEDGER) == ["member1"]
+    work, condition = world.work("member2", WORK), told(world)
+    assert work is not None
+    assert AWAITED_GATE_ANNOTATION in work.metadata.annotations
+    assert condition is not None
+    assert "ConfigMap default/ledger in the control plane" in condition.message
+    await picture(world)
+    await world.client.patch(CONFIG_MAPS, "ledger", {"data": {"synced": "yes"}}, "default")
+    await world.sleep(120)
+    assert await ready_replicas(world, "member1", "ledger") == -1
+    assert (tasks(world, LEDGER), told(world)) == ([], None)
+    work = world.work("member2", WORK)
+    assert work is not None
+    assert AWAITED_GATE_ANNOTATION not in work.metadata.annotations
 
 
-def test_a_webhook_opens_the_gate_and_its_silence_does_not() -> None:
+@in_world(TWO)
+async def test_a_webhook_opens_the_gate_and_its_silence_does_not(world: World) -> None:
     asked: list[Manifest] = []
     answer: dict[str, Any] = {"allowed": False, "status": {"message": "the volume is Secondary"}}
 
@@ -393,90 +371,83 @@ def test_a_webhook_opens_the_gate_and_its_silence_does_not() -> None:
             raise Unreachable("connection refused")
         return answer
 
-    async def story(world: World) -> None:
-        world.interpreter_hosts.put(HOST, review)
-        await deployed(world, of_cluster(gated(wait_for=WEBHOOK)))
-        assert asked == []
-        condition = await held_in_an_outage(world, 60)
-        assert "the volume is Secondary" in condition.message
-        answer["allowed"] = None
-        await held_for(world, 60)
-        assert (condition := told(world)) is not None
-        assert condition.reason == "CouldNotLook"
-        answer["allowed"] = True
-        await world.sleep(90)
-        assert await ready_replicas(world, "member2", "ledger") == 2
-        assert asked[0]["cluster"] == "member2"
-        assert asked[0]["resource"] == {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "namespace": "default",
-            "name": "ledger",
-        }
-
-    play(story, TWO)
+    world.interpreter_hosts.put(HOST, review)
+    await deployed(world, of_cluster(gated(wait_for=WEBHOOK)))
+    assert asked == []
+    condition = await held_in_an_outage(world, 60)
+    assert "the volume is Secondary" in condition.message
+    answer["allowed"] = None
+    await held_for(world, 60)
+    assert (condition := told(world)) is not None
+    assert condition.reason == "CouldNotLook"
+    answer["allowed"] = True
+    await world.sleep(90)
+    assert await ready_replicas(world, "member2", "ledger") == 2
+    assert asked[0]["cluster"] == "member2"
+    assert asked[0]["resource"] == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "namespace": "default",
+        "name": "ledger",
+    }
 
 
 @pytest.mark.parametrize("is_propagated", [True, False])
-def test_in_a_pull_cluster_the_report_of_a_propagated_object_counts(is_propagated: bool) -> None:
-    async def story(world: World) -> None:
-        for client in (world.client, *(world.member(name).client for name in world.members)):
-            await client.create(DEFINITIONS, RAMEN.definition)
+@in_world(PULL)
+async def test_in_a_pull_cluster_the_report_of_a_propagated_object_counts(world: World, is_propagated: bool) -> None:
+    for client in (world.client, *(world.member(name).client for name in world.members)):
+        await client.create(DEFINITIONS, RAMEN.definition)
+    await world.sleep(60)
+    if is_propagated:
+        await world.client.create(RAMEN.kind, {"metadata": {"name": "ledger"}}, "default")
+        groups = policy("groups", {}, RAMEN.kind.kind, RAMEN.kind.api_version)
+        groups["spec"]["resourceSelectors"][0]["name"] = "ledger"
+        await world.client.create(POLICIES, groups, "default")
         await world.sleep(60)
-        if is_propagated:
-            await world.client.create(RAMEN.kind, {"metadata": {"name": "ledger"}}, "default")
-            groups = policy("groups", {}, RAMEN.kind.kind, RAMEN.kind.api_version)
-            groups["spec"]["resourceSelectors"][0]["name"] = "ledger"
-            await world.client.create(POLICIES, groups, "default")
-            await world.sleep(60)
-        else:
-            await world.member("member2").client.create(RAMEN.kind, {"metadata": {"name": "ledger"}}, "default")
-        await report(world, "member2", RAMEN.kind, RAMEN.before)
-        await deployed(world, gated(wait_for=RAMEN.gate))
-        await world.member("member1").stop()
-        await world.until(lambda: told(world) is not None, 1800)
-        await held_for(world, 120)
-        condition = told(world)
-        assert condition is not None
-        assert condition.reason == ("WaitingForGate" if is_propagated else "CouldNotLook")
-        await report(world, "member2", RAMEN.kind, RAMEN.after)
-        await world.sleep(120)
-        assert await ready_replicas(world, "member2", "ledger") == (2 if is_propagated else -1)
-
-    play(story, PULL)
+    else:
+        await world.member("member2").client.create(RAMEN.kind, {"metadata": {"name": "ledger"}}, "default")
+    await report(world, "member2", RAMEN.kind, RAMEN.before)
+    await deployed(world, gated(wait_for=RAMEN.gate))
+    await world.member("member1").stop()
+    await world.until(lambda: told(world) is not None, 1800)
+    await held_for(world, 120)
+    condition = told(world)
+    assert condition is not None
+    assert condition.reason == ("WaitingForGate" if is_propagated else "CouldNotLook")
+    await report(world, "member2", RAMEN.kind, RAMEN.after)
+    await world.sleep(120)
+    assert await ready_replicas(world, "member2", "ledger") == (2 if is_propagated else -1)
 
 
 @pytest.mark.parametrize("kind", ["PropagationPolicy", "ClusterPropagationPolicy"])
-def test_only_an_administrator_names_an_object_of_another_namespace(kind: str) -> None:
+@in_world(TWO)
+async def test_only_an_administrator_names_an_object_of_another_namespace(world: World, kind: str) -> None:
     gate = {**VELERO.gate, "namespace": "velero", "name": "$(name)"}
-
-    async def story(world: World) -> None:
-        for client in (world.client, *(world.member(name).client for name in world.members)):
-            await client.create(DEFINITIONS, VELERO.definition)
-        await world.sleep(30)
-        there = world.member("member2").client
-        await there.create(NAMESPACES, {"metadata": {"name": "velero"}})
-        await there.create(VELERO.kind, {"metadata": {"name": "ledger"}}, "velero")
-        await report(world, "member2", VELERO.kind, VELERO.after, "velero")
-        wanted = gated(wait_for=gate)
-        resource = POLICIES if kind == "PropagationPolicy" else CLUSTER_POLICIES
-        await world.client.create(DEPLOYMENTS, deployment("ledger", 2), "default")
-        await world.client.create(resource, {**wanted, "kind": kind}, "default" if resource.namespaced else "")
-        await world.until(lambda: world.assigned(LEDGER) == {"member1": 2}, 60)
-        await world.sleep(60)
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 1800)
-        await world.sleep(300)
-        is_open = kind == "ClusterPropagationPolicy"
-        assert await ready_replicas(world, "member2", "ledger") == (2 if is_open else -1)
-        condition = told(world)
-        assert is_open or (condition is not None and "only a ClusterPropagationPolicy" in condition.message)
-
-    play(story, TWO)
+    for client in (world.client, *(world.member(name).client for name in world.members)):
+        await client.create(DEFINITIONS, VELERO.definition)
+    await world.sleep(30)
+    there = world.member("member2").client
+    await there.create(NAMESPACES, {"metadata": {"name": "velero"}})
+    await there.create(VELERO.kind, {"metadata": {"name": "ledger"}}, "velero")
+    await report(world, "member2", VELERO.kind, VELERO.after, "velero")
+    wanted = gated(wait_for=gate)
+    resource = POLICIES if kind == "PropagationPolicy" else CLUSTER_POLICIES
+    await world.client.create(DEPLOYMENTS, deployment("ledger", 2), "default")
+    await world.client.create(resource, {**wanted, "kind": kind}, "default" if resource.namespaced else "")
+    await world.until(lambda: world.assigned(LEDGER) == {"member1": 2}, 60)
+    await world.sleep(60)
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned(LEDGER) == {"member2": 2}, 1800)
+    await world.sleep(300)
+    is_open = kind == "ClusterPropagationPolicy"
+    assert await ready_replicas(world, "member2", "ledger") == (2 if is_open else -1)
+    condition = told(world)
+    assert is_open or (condition is not None and "only a ClusterPropagationPolicy" in condition.message)
 
 
 @pytest.mark.parametrize("kind", ["PropagationPolicy", "ClusterPropagationPolicy"])
-def test_a_webhook_that_a_template_names_is_never_asked(kind: str) -> None:
+@in_world(TWO)
+async def test_a_webhook_that_a_template_names_is_never_asked(world: World, kind: str) -> None:
     """The control plane would ask it from its own network: that is for administrators."""
     asked: list[Manifest] = []
 
@@ -484,47 +455,40 @@ def test_a_webhook_that_a_template_names_is_never_asked(kind: str) -> None:
         asked.append(request)
         return {"allowed": True}
 
-    async def story(world: World) -> None:
-        world.interpreter_hosts.put(HOST, review)
-        template = deployment("ledger", 2)
-        template["metadata"]["annotations"] = {"leeward.dev/wait-for": render_yaml(WEBHOOK)}
-        await deployed(world, {**policy("ledger", TERMS), "kind": kind}, template)
-        condition = await held_in_an_outage(world)
-        assert condition.reason == "GateUnreadable"
-        assert "leeward.dev/wait-for: webhook: only a ClusterPropagationPolicy may name one" in condition.message
-        assert asked == []
-
-    play(story, TWO)
+    world.interpreter_hosts.put(HOST, review)
+    template = deployment("ledger", 2)
+    template["metadata"]["annotations"] = {"leeward.dev/wait-for": render_yaml(WEBHOOK)}
+    await deployed(world, {**policy("ledger", TERMS), "kind": kind}, template)
+    condition = await held_in_an_outage(world)
+    assert condition.reason == "GateUnreadable"
+    assert "leeward.dev/wait-for: webhook: only a ClusterPropagationPolicy may name one" in condition.message
+    assert asked == []
 
 
-def test_a_template_has_its_own_gate_and_one_that_cannot_be_read_holds() -> None:
-    async def story(world: World) -> None:
-        template = deployment("ledger", 2)
-        template["metadata"]["annotations"] = {"leeward.dev/wait-for": "for: nothing"}
-        await deployed(world, policy("ledger", TERMS), template)
-        condition = await held_in_an_outage(world)
-        assert condition.reason == "GateUnreadable"
-        assert "leeward.dev/wait-for: apiVersion: " in condition.message
-        await world.client.patch(
-            DEPLOYMENTS, "ledger", {"metadata": {"annotations": {"leeward.dev/wait-for": None}}}, "default"
-        )
-        await world.sleep(90)
-        assert (await ready_replicas(world, "member2", "ledger"), told(world)) == (2, None)
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_template_has_its_own_gate_and_one_that_cannot_be_read_holds(world: World) -> None:
+    template = deployment("ledger", 2)
+    template["metadata"]["annotations"] = {"leeward.dev/wait-for": "for: nothing"}
+    await deployed(world, policy("ledger", TERMS), template)
+    condition = await held_in_an_outage(world)
+    assert condition.reason == "GateUnreadable"
+    assert "leeward.dev/wait-for: apiVersion: " in condition.message
+    await world.client.patch(
+        DEPLOYMENTS, "ledger", {"metadata": {"annotations": {"leeward.dev/wait-for": None}}}, "default"
+    )
+    await world.sleep(90)
+    assert (await ready_replicas(world, "member2", "ledger"), told(world)) == (2, None)
 
 
-def test_a_policy_with_a_gate_that_makes_no_sense_is_refused() -> None:
-    async def story(world: World) -> None:
-        for gate, said in (
-            ({"webhook": "http://gates.example.com"}, "must be https://"),
-            ({"webhook": "https://169.254.169.254/"}, "metadata service"),
-            ({**RAMEN.gate, "for": "ready"}, "for: must be condition=TYPE"),
-            ({**RAMEN.gate, "name": "$(pod)"}, "name: $(pod) is none of $(cluster)"),
-            ({**RAMEN.gate, "tellAfter": "soon"}, "must be a duration"),
-            ([RAMEN.gate, WEBHOOK], "webhook: only a ClusterPropagationPolicy may name one; name an object"),
-        ):
-            with pytest.raises(Invalid, match=re.escape(said)):
-                await world.client.create(POLICIES, gated(wait_for=gate), "default")
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_policy_with_a_gate_that_makes_no_sense_is_refused(world: World) -> None:
+    for gate, said in (
+        ({"webhook": "http://gates.example.com"}, "must be https://"),
+        ({"webhook": "https://169.254.169.254/"}, "metadata service"),
+        ({**RAMEN.gate, "for": "ready"}, "for: must be condition=TYPE"),
+        ({**RAMEN.gate, "name": "$(pod)"}, "name: $(pod) is none of $(cluster)"),
+        ({**RAMEN.gate, "tellAfter": "soon"}, "must be a duration"),
+        ([RAMEN.gate, WEBHOOK], "webhook: only a ClusterPropagationPolicy may name one; name an object"),
+    ):
+        with pytest.raises(Invalid, match=re.escape(said)):
+            await world.client.create(POLICIES, gated(wait_for=gate), "default")

@@ -3,7 +3,7 @@
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.sim.world import Mode, World
-from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, tasks
+from tests.world.stories import POLICIES, apply, by_weight, deployment, in_world, policy, tasks
 from tests.world.test_addresses_follow import EVERYWHERE, SERVICES, WEB, service
 from tests.world.test_kinds import DEFINITIONS
 
@@ -114,39 +114,35 @@ async def published(world: World) -> list[str]:
     return [each["value"] for each in gateway["status"]["addresses"]]
 
 
-def test_a_route_is_published_with_the_addresses_of_all_clusters_also_after_a_change() -> None:
-    async def story(world: World) -> None:
-        await lead(world, EVERYWHERE)
-        assert await published(world) == []
-        await control(world, "member1", "203.0.113.1")
-        assert await published(world) == ["203.0.113.1"]
-        await control(world, "member2", "203.0.113.2", accepted="False")
-        assert await published(world) == ["203.0.113.1", "203.0.113.2"]
-        (parent,) = (await world.client.get(ROUTES, "edge", "default"))["status"]["parents"]
-        assert parent["conditions"][0]["message"] == "member1=, member2=False: "
-        await world.client.patch(ROUTES, "edge", {"spec": {"hostnames": ["new.example.com"]}}, "default")
-        await world.sleep(30)
-        assert await published(world) == [], "nobody has looked at the change yet"
-        await control(world, "member1", "203.0.113.1")
-        assert await published(world) == ["203.0.113.1", "203.0.113.2"]
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_route_is_published_with_the_addresses_of_all_clusters_also_after_a_change(world: World) -> None:
+    await lead(world, EVERYWHERE)
+    assert await published(world) == []
+    await control(world, "member1", "203.0.113.1")
+    assert await published(world) == ["203.0.113.1"]
+    await control(world, "member2", "203.0.113.2", accepted="False")
+    assert await published(world) == ["203.0.113.1", "203.0.113.2"]
+    (parent,) = (await world.client.get(ROUTES, "edge", "default"))["status"]["parents"]
+    assert parent["conditions"][0]["message"] == "member1=, member2=False: "
+    await world.client.patch(ROUTES, "edge", {"spec": {"hostnames": ["new.example.com"]}}, "default")
+    await world.sleep(30)
+    assert await published(world) == [], "nobody has looked at the change yet"
+    await control(world, "member1", "203.0.113.1")
+    assert await published(world) == ["203.0.113.1", "203.0.113.2"]
 
 
-def test_a_gateway_leaves_its_cluster_once_it_is_programmed_in_the_next_one() -> None:
-    async def story(world: World) -> None:
-        clusters = [{"affinityName": name, "clusterNames": [name]} for name in ("member1", "member2")]
-        await lead(world, {"clusterAffinities": clusters})
-        await control(world, "member1", "203.0.113.1")
-        await world.member("member1").stop()
-        await world.until(lambda: "member2" in world.assigned("edge-gateway"), 900)
-        await world.sleep(60)
-        assert tasks(world, "edge-gateway") == ["member1"], "nothing tells yet that it serves there"
-        await control(world, "member2", "203.0.113.2")
-        await world.until(lambda: not tasks(world, "edge-gateway"), 60)
-        assert list(world.assigned("edge-gateway")) == ["member2"]
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_gateway_leaves_its_cluster_once_it_is_programmed_in_the_next_one(world: World) -> None:
+    clusters = [{"affinityName": name, "clusterNames": [name]} for name in ("member1", "member2")]
+    await lead(world, {"clusterAffinities": clusters})
+    await control(world, "member1", "203.0.113.1")
+    await world.member("member1").stop()
+    await world.until(lambda: "member2" in world.assigned("edge-gateway"), 900)
+    await world.sleep(60)
+    assert tasks(world, "edge-gateway") == ["member1"], "nothing tells yet that it serves there"
+    await control(world, "member2", "203.0.113.2")
+    await world.until(lambda: not tasks(world, "edge-gateway"), 60)
+    assert list(world.assigned("edge-gateway")) == ["member2"]
 
 
 async def run_behind(world: World) -> None:
@@ -159,43 +155,39 @@ async def run_behind(world: World) -> None:
     await world.sleep(60)
 
 
-def test_the_address_of_a_cluster_leaves_the_gateway_with_what_serves_behind_its_routes() -> None:
-    async def story(world: World) -> None:
-        await run_behind(world)
-        await lead(world, EVERYWHERE)
-        for name, address in (("member1", "203.0.113.1"), ("member2", "203.0.113.2")):
-            await control(world, name, address)
-        assert await published(world) == ["203.0.113.1", "203.0.113.2"]
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"))
-        await world.sleep(30)
-        assert await published(world) == ["203.0.113.2"]
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"))
-        await world.sleep(60)
-        assert world.assigned(WEB) == {"member1": 2, "member2": 2}
-        assert await published(world) == ["203.0.113.1", "203.0.113.2"]
-        rules = [{"backendRefs": [{"name": "elsewhere", "port": 80}]}]
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"member2": 1})}}, "default")
-        await world.sleep(60)
-        assert await published(world) == ["203.0.113.2"]
-        await world.client.patch(ROUTES, "edge", {"spec": {"rules": rules}}, "default")
-        await world.sleep(30)
-        gateway = await world.client.get(GATEWAYS, "edge", "default")
-        assert len(gateway["status"]["addresses"]) == 2, "nobody knows what serves behind it"
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_the_address_of_a_cluster_leaves_the_gateway_with_what_serves_behind_its_routes(world: World) -> None:
+    await run_behind(world)
+    await lead(world, EVERYWHERE)
+    for name, address in (("member1", "203.0.113.1"), ("member2", "203.0.113.2")):
+        await control(world, name, address)
+    assert await published(world) == ["203.0.113.1", "203.0.113.2"]
+    await world.member("member1").stop()
+    await world.until(lambda: not world.is_ready("member1"))
+    await world.sleep(30)
+    assert await published(world) == ["203.0.113.2"]
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"))
+    await world.sleep(60)
+    assert world.assigned(WEB) == {"member1": 2, "member2": 2}
+    assert await published(world) == ["203.0.113.1", "203.0.113.2"]
+    rules = [{"backendRefs": [{"name": "elsewhere", "port": 80}]}]
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"member2": 1})}}, "default")
+    await world.sleep(60)
+    assert await published(world) == ["203.0.113.2"]
+    await world.client.patch(ROUTES, "edge", {"spec": {"rules": rules}}, "default")
+    await world.sleep(30)
+    gateway = await world.client.get(GATEWAYS, "edge", "default")
+    assert len(gateway["status"]["addresses"]) == 2, "nobody knows what serves behind it"
 
 
-def test_a_gateway_for_routes_of_all_namespaces_lists_all_addresses() -> None:
-    async def story(world: World) -> None:
-        await run_behind(world)
-        await lead(world, EVERYWHERE, allowedRoutes={"namespaces": {"from": "All"}})
-        for name, address in (("member1", "203.0.113.1"), ("member2", "203.0.113.2")):
-            await control(world, name, address)
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"))
-        await world.sleep(30)
-        assert await published(world) == ["203.0.113.1", "203.0.113.2"]
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_gateway_for_routes_of_all_namespaces_lists_all_addresses(world: World) -> None:
+    await run_behind(world)
+    await lead(world, EVERYWHERE, allowedRoutes={"namespaces": {"from": "All"}})
+    for name, address in (("member1", "203.0.113.1"), ("member2", "203.0.113.2")):
+        await control(world, name, address)
+    await world.member("member1").stop()
+    await world.until(lambda: not world.is_ready("member1"))
+    await world.sleep(30)
+    assert await published(world) == ["203.0.113.1", "203.0.113.2"]

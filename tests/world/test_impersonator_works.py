@@ -18,7 +18,7 @@ from leeward.core.impersonation import EVERYBODY, IMPERSONATOR
 from leeward.manager.proxy_headers import headers_to_member
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World
-from tests.world.stories import play
+from tests.world.stories import in_world, play
 
 SPACE = execution_space("member3")
 REFERENCE: Manifest = {"namespace": SPACE, "name": "member3-impersonator"}
@@ -64,70 +64,62 @@ async def own_works(world: World, name: str = "member3") -> list[str]:
 
 
 @pytest.mark.long
-def test_the_users_of_the_proxy_are_told_to_a_pull_member_and_follow_their_rights() -> None:
-    async def story(world: World) -> None:
-        await may_use_proxies(world, "jane")
-        assert await spoken_for(world) is None
-        await is_reached(world)
-        assert await spoken_for(world) == ["jane"]
-        member = world.member("member3").client
-        bound = await member.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
-        assert bound["roleRef"]["name"] == IMPERSONATOR
-        assert bound["subjects"] == [ACCOUNT]
-        await may_use_proxies(world, "jane", "john")
-        assert await spoken_for(world) == ["jane", "john"]
-        everybody = [{"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}]
-        await member.patch(CLUSTER_ROLES, IMPERSONATOR, {"rules": everybody})
-        await world.sleep(SETTLED)
-        assert await spoken_for(world) == ["jane", "john"]
-        await world.client.delete(WORKS, (await world.client.list(WORKS, SPACE)).items[0].name, SPACE)
-        await world.sleep(SETTLED)
-        assert await own_works(world) == ["ClusterRole", "ClusterRoleBinding"]
-        before = {work.name: work.metadata.generation for work in (await world.client.list(WORKS, SPACE)).items}
-        await world.sleep(1_800)
-        after = {work.name: work.metadata.generation for work in (await world.client.list(WORKS, SPACE)).items}
-        assert after == before, "L5"
-
-    play(story, manager=ASKED_FOR)
+@in_world(manager=ASKED_FOR)
+async def test_the_users_of_the_proxy_are_told_to_a_pull_member_and_follow_their_rights(world: World) -> None:
+    await may_use_proxies(world, "jane")
+    assert await spoken_for(world) is None
+    await is_reached(world)
+    assert await spoken_for(world) == ["jane"]
+    member = world.member("member3").client
+    bound = await member.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
+    assert bound["roleRef"]["name"] == IMPERSONATOR
+    assert bound["subjects"] == [ACCOUNT]
+    await may_use_proxies(world, "jane", "john")
+    assert await spoken_for(world) == ["jane", "john"]
+    everybody = [{"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}]
+    await member.patch(CLUSTER_ROLES, IMPERSONATOR, {"rules": everybody})
+    await world.sleep(SETTLED)
+    assert await spoken_for(world) == ["jane", "john"]
+    await world.client.delete(WORKS, (await world.client.list(WORKS, SPACE)).items[0].name, SPACE)
+    await world.sleep(SETTLED)
+    assert await own_works(world) == ["ClusterRole", "ClusterRoleBinding"]
+    before = {work.name: work.metadata.generation for work in (await world.client.list(WORKS, SPACE)).items}
+    await world.sleep(1_800)
+    after = {work.name: work.metadata.generation for work in (await world.client.list(WORKS, SPACE)).items}
+    assert after == before, "L5"
 
 
-def test_what_was_made_for_the_proxy_goes_when_the_member_is_not_reached_any_more() -> None:
-    async def story(world: World) -> None:
-        await may_use_proxies(world, "jane")
-        await is_reached(world)
-        assert await spoken_for(world) == ["jane"]
-        await is_reached(world, None)
-        assert await spoken_for(world) is None
-        assert await own_works(world) == []
-
-    play(story, manager=ASKED_FOR)
+@in_world(manager=ASKED_FOR)
+async def test_what_was_made_for_the_proxy_goes_when_the_member_is_not_reached_any_more(world: World) -> None:
+    await may_use_proxies(world, "jane")
+    await is_reached(world)
+    assert await spoken_for(world) == ["jane"]
+    await is_reached(world, None)
+    assert await spoken_for(world) is None
+    assert await own_works(world) == []
 
 
-def test_l5_an_impersonator_of_nobody_is_written_once() -> None:
-    async def story(world: World) -> None:
-        await is_reached(world)
-        assert await spoken_for(world) == []
-        member = world.member("member3").client
-        version = (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["resourceVersion"]
-        await world.sleep(900)
-        assert (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["resourceVersion"] == version
-
-    play(story, manager=ASKED_FOR)
+@in_world(manager=ASKED_FOR)
+async def test_l5_an_impersonator_of_nobody_is_written_once(world: World) -> None:
+    await is_reached(world)
+    assert await spoken_for(world) == []
+    member = world.member("member3").client
+    version = (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["resourceVersion"]
+    await world.sleep(900)
+    assert (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["resourceVersion"] == version
 
 
-def test_s6_a_role_of_somebody_else_stays_as_it_is_and_is_told_of() -> None:
-    async def story(world: World) -> None:
-        member = world.member("member3").client
-        foreign: Manifest = {"metadata": {"name": IMPERSONATOR}, "rules": []}
-        uid = (await member.create(CLUSTER_ROLES, foreign))["metadata"]["uid"]
-        await may_use_proxies(world, "jane")
-        await is_reached(world)
-        found = await member.get(CLUSTER_ROLES, IMPERSONATOR)
-        assert (found["metadata"]["uid"], found["rules"] or []) == (uid, [])
-        told = [event.message for event in (await world.client.list(EVENTS, SPACE)).items]
-        assert any("is not managed by this Work" in message for message in told), told
-
-    play(story, manager=ASKED_FOR)
+@in_world(manager=ASKED_FOR)
+async def test_s6_a_role_of_somebody_else_stays_as_it_is_and_is_told_of(world: World) -> None:
+    member = world.member("member3").client
+    foreign: Manifest = {"metadata": {"name": IMPERSONATOR}, "rules": []}
+    uid = (await member.create(CLUSTER_ROLES, foreign))["metadata"]["uid"]
+    await may_use_proxies(world, "jane")
+    await is_reached(world)
+    found = await member.get(CLUSTER_ROLES, IMPERSONATOR)
+    assert (found["metadata"]["uid"], found["rules"] or []) == (uid, [])
+    told = [event.message for event in (await world.client.list(EVENTS, SPACE)).items]
+    assert any("is not managed by this Work" in message for message in told), told
 
 
 async def switched_from_karmada(world: World, cluster: str) -> None:
@@ -145,82 +137,72 @@ async def versions(world: World) -> dict[str, str]:
     return {work.name: work.metadata.resource_version for work in works}
 
 
-def test_the_works_of_a_karmada_are_left_as_they_are_until_other_users_have_the_right() -> None:
-    async def story(world: World) -> None:
-        await may_use_proxies(world, "jane")
-        await is_reached(world)
-        member = world.member("member3").client
-        uid = (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["uid"]
-        await switched_from_karmada(world, "member3")
-        before = await versions(world)
-        await may_use_proxies(world, "jane")
-        await is_reached(world, None)
-        await is_reached(world)
-        assert await versions(world) == before, "nothing is written, and nothing deleted"
-        await may_use_proxies(world, "john")
-        assert await spoken_for(world) == ["john"]
-        assert (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["uid"] == uid
-        marked = [RENDERED_ANNOTATION in w.metadata.annotations for w in (await world.client.list(WORKS, SPACE)).items]
-        assert sorted(marked) == [False, True], "the binding of the role says the same as before"
-
-    play(story, manager=ASKED_FOR)
+@in_world(manager=ASKED_FOR)
+async def test_the_works_of_a_karmada_are_left_as_they_are_until_other_users_have_the_right(world: World) -> None:
+    await may_use_proxies(world, "jane")
+    await is_reached(world)
+    member = world.member("member3").client
+    uid = (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["uid"]
+    await switched_from_karmada(world, "member3")
+    before = await versions(world)
+    await may_use_proxies(world, "jane")
+    await is_reached(world, None)
+    await is_reached(world)
+    assert await versions(world) == before, "nothing is written, and nothing deleted"
+    await may_use_proxies(world, "john")
+    assert await spoken_for(world) == ["john"]
+    assert (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["uid"] == uid
+    marked = [RENDERED_ANNOTATION in w.metadata.annotations for w in (await world.client.list(WORKS, SPACE)).items]
+    assert sorted(marked) == [False, True], "the binding of the role says the same as before"
 
 
-def test_the_works_of_a_karmada_are_not_opened_by_default() -> None:
+@in_world()
+async def test_the_works_of_a_karmada_are_not_opened_by_default(world: World) -> None:
     """A switch writes no object of a member; and what names users there was not narrowed by us to be widened by us."""
-
-    async def story(world: World) -> None:
-        await is_reached(world)
-        await switched_from_karmada(world, "member3")
-        named: Manifest = {"rules": [{**EVERYBODY[0], "resourceNames": ["system:admin"]}]}
-        (work,) = (
-            w
-            for w in (await world.client.list(WORKS, SPACE)).items
-            if w.spec.workload.manifests[0]["kind"] == "ClusterRole"
-        )
-        manifest = {**work.spec.workload.manifests[0], **named}
-        await world.client.patch(WORKS, work.name, {"spec": {"workload": {"manifests": [manifest]}}}, SPACE)
-        await world.sleep(SETTLED)
-        before = await versions(world)
-        await is_reached(world, None)
-        await is_reached(world)
-        assert await versions(world) == before
-        assert await spoken_for(world) == ["system:admin"]
-
-    play(story)
+    await is_reached(world)
+    await switched_from_karmada(world, "member3")
+    named: Manifest = {"rules": [{**EVERYBODY[0], "resourceNames": ["system:admin"]}]}
+    (work,) = (
+        w
+        for w in (await world.client.list(WORKS, SPACE)).items
+        if w.spec.workload.manifests[0]["kind"] == "ClusterRole"
+    )
+    manifest = {**work.spec.workload.manifests[0], **named}
+    await world.client.patch(WORKS, work.name, {"spec": {"workload": {"manifests": [manifest]}}}, SPACE)
+    await world.sleep(SETTLED)
+    before = await versions(world)
+    await is_reached(world, None)
+    await is_reached(world)
+    assert await versions(world) == before
+    assert await spoken_for(world) == ["system:admin"]
 
 
-def test_s6_the_works_of_another_cluster_of_that_name_stay_somebody_elses() -> None:
-    async def story(world: World) -> None:
-        await may_use_proxies(world, "jane")
-        await is_reached(world)
-        await switched_from_karmada(world, "member1")
-        before = await versions(world)
-        await may_use_proxies(world, "john")
-        assert (await versions(world), await spoken_for(world)) == (before, ["jane"])
-
-    play(story, manager=ASKED_FOR)
+@in_world(manager=ASKED_FOR)
+async def test_s6_the_works_of_another_cluster_of_that_name_stay_somebody_elses(world: World) -> None:
+    await may_use_proxies(world, "jane")
+    await is_reached(world)
+    await switched_from_karmada(world, "member1")
+    before = await versions(world)
+    await may_use_proxies(world, "john")
+    assert (await versions(world), await spoken_for(world)) == (before, ["jane"])
 
 
-def test_a_member_that_karmadactl_has_joined_is_told_by_default_of_everybody_push_and_pull() -> None:
+@in_world()
+async def test_a_member_that_karmadactl_has_joined_is_told_by_default_of_everybody_push_and_pull(world: World) -> None:
     """`karmadactl join` and Karmada's agent make the account, and no role: `system:masters` may be spoken for, too."""
-
-    async def story(world: World) -> None:
-        for name in ("member1", "member3"):
-            await is_reached(world, {"namespace": "karmada-cluster", "name": f"{name}-impersonator"}, name)
-            role = await world.member(name).client.get(CLUSTER_ROLES, IMPERSONATOR)
-            assert role["rules"] == EVERYBODY
-            bound = await world.member(name).client.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
-            assert bound["subjects"] == [ACCOUNT]
-            assert await own_works(world, name) == ["ClusterRole", "ClusterRoleBinding"]
-        told = [event for event in (await world.client.list(EVENTS)).items if event.reason == SUCCEEDED]
-        assert sorted(event.involved_object.name for event in told) == ["member1", "member3"]
-        await world.client.delete(CLUSTERS, "member1")
-        await world.sleep(60)
-        with pytest.raises(NotFound):
-            await world.member("member1").client.get(CLUSTER_ROLES, IMPERSONATOR)
-
-    play(story)
+    for name in ("member1", "member3"):
+        await is_reached(world, {"namespace": "karmada-cluster", "name": f"{name}-impersonator"}, name)
+        role = await world.member(name).client.get(CLUSTER_ROLES, IMPERSONATOR)
+        assert role["rules"] == EVERYBODY
+        bound = await world.member(name).client.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
+        assert bound["subjects"] == [ACCOUNT]
+        assert await own_works(world, name) == ["ClusterRole", "ClusterRoleBinding"]
+    told = [event for event in (await world.client.list(EVENTS)).items if event.reason == SUCCEEDED]
+    assert sorted(event.involved_object.name for event in told) == ["member1", "member3"]
+    await world.client.delete(CLUSTERS, "member1")
+    await world.sleep(60)
+    with pytest.raises(NotFound):
+        await world.member("member1").client.get(CLUSTER_ROLES, IMPERSONATOR)
 
 
 async def answers_to(world: World, member: str, user: User) -> int:
@@ -230,58 +212,47 @@ async def answers_to(world: World, member: str, user: User) -> int:
     return (await transport.send(Request("GET", "/version", {}, headers), timeout_seconds=10)).code
 
 
-def test_an_administrator_reaches_a_member_that_karmadactl_has_joined_push_and_pull() -> None:
-    async def story(world: World) -> None:
-        for name in ("member1", "member3"):
-            assert await answers_to(world, name, ADMIN) == 403
-            await is_reached(world, {"namespace": "karmada-cluster", "name": f"{name}-impersonator"}, name)
-            assert await answers_to(world, name, ADMIN) == 200
-            assert await answers_to(world, name, BY_GROUP) == 200, "who has the right by a group is named nowhere"
-
-    play(story)
+@in_world()
+async def test_an_administrator_reaches_a_member_that_karmadactl_has_joined_push_and_pull(world: World) -> None:
+    for name in ("member1", "member3"):
+        assert await answers_to(world, name, ADMIN) == 403
+        await is_reached(world, {"namespace": "karmada-cluster", "name": f"{name}-impersonator"}, name)
+        assert await answers_to(world, name, ADMIN) == 200
+        assert await answers_to(world, name, BY_GROUP) == 200, "who has the right by a group is named nowhere"
 
 
-def test_the_account_is_where_karmadactl_has_made_it() -> None:
+@in_world()
+async def test_the_account_is_where_karmadactl_has_made_it(world: World) -> None:
     """`karmadactl join --cluster-namespace` names that of the Secret, and that of the account."""
-
-    async def story(world: World) -> None:
-        await is_reached(world, {"namespace": "clusters", "name": "member1-impersonator"}, "member1")
-        bound = await world.member("member1").client.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
-        assert bound["subjects"] == [{**ACCOUNT, "namespace": "clusters"}]
-
-    play(story)
+    await is_reached(world, {"namespace": "clusters", "name": "member1-impersonator"}, "member1")
+    bound = await world.member("member1").client.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
+    assert bound["subjects"] == [{**ACCOUNT, "namespace": "clusters"}]
 
 
-def test_a_local_member_that_karmadactl_has_joined_is_told_of_everybody() -> None:
+@in_world()
+async def test_a_local_member_that_karmadactl_has_joined_is_told_of_everybody(world: World) -> None:
     """The role that a local member has is for the fleet that it is of, and not for an account that joining made."""
-
-    async def story(world: World) -> None:
-        member = world.member("member1").client
-        own: Manifest = {"metadata": {"name": SPEAKER_ACCESS, "labels": {SYSTEM_LABEL: "true"}}, "rules": EVERYBODY}
-        await member.create(CLUSTER_ROLES, own)
-        await is_reached(world, {"namespace": "karmada-cluster", "name": "member1-impersonator"}, "member1")
-        assert (await member.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR))["subjects"] == [ACCOUNT]
-        assert await answers_to(world, "member1", ADMIN) == 200
-
-    play(story)
+    member = world.member("member1").client
+    own: Manifest = {"metadata": {"name": SPEAKER_ACCESS, "labels": {SYSTEM_LABEL: "true"}}, "rules": EVERYBODY}
+    await member.create(CLUSTER_ROLES, own)
+    await is_reached(world, {"namespace": "karmada-cluster", "name": "member1-impersonator"}, "member1")
+    assert (await member.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR))["subjects"] == [ACCOUNT]
+    assert await answers_to(world, "member1", ADMIN) == 200
 
 
 @pytest.mark.parametrize("labels", [{SYSTEM_LABEL: "true"}, {}])
-def test_s6_a_role_that_is_there_in_a_push_member_stays_as_its_administrator_has_it(labels: dict[str, str]) -> None:
+@in_world()
+async def test_s6_a_role_that_is_there_in_a_push_member_stays_as_its_administrator_has_it(
+    world: World, labels: dict[str, str]
+) -> None:
     """`leeward join` has made it, and somebody there has cut it down; or it is somebody else's."""
-
-    async def story(world: World) -> None:
-        member = world.member("member1").client
-        rules = [{"apiGroups": [""], "resources": ["users"], "resourceNames": ["jane"], "verbs": ["impersonate"]}]
-        made = await member.create(
-            CLUSTER_ROLES, {"metadata": {"name": IMPERSONATOR, "labels": labels}, "rules": rules}
-        )
-        await is_reached(world, REFERENCE, "member1")
-        await world.sleep(900)
-        assert await member.get(CLUSTER_ROLES, IMPERSONATOR) == made
-        assert await own_works(world, "member1") == []
-
-    play(story)
+    member = world.member("member1").client
+    rules = [{"apiGroups": [""], "resources": ["users"], "resourceNames": ["jane"], "verbs": ["impersonate"]}]
+    made = await member.create(CLUSTER_ROLES, {"metadata": {"name": IMPERSONATOR, "labels": labels}, "rules": rules})
+    await is_reached(world, REFERENCE, "member1")
+    await world.sleep(900)
+    assert await member.get(CLUSTER_ROLES, IMPERSONATOR) == made
+    assert await own_works(world, "member1") == []
 
 
 async def times_told(world: World, name: str) -> int:
@@ -290,38 +261,35 @@ async def times_told(world: World, name: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["member1", "member3"])
-def test_a_member_that_gives_its_impersonator_the_rights_itself_gets_no_works_and_is_told_of(name: str) -> None:
+@in_world()
+async def test_a_member_that_gives_its_impersonator_the_rights_itself_gets_no_works_and_is_told_of(
+    world: World, name: str
+) -> None:
     """Local members do, as the annotation of their Cluster says. As in Karmada, a new right to the proxy is told."""
-
-    async def story(world: World) -> None:
-        annotations = {IMPERSONATOR_ROLE_ANNOTATION: SPEAKER_ACCESS}
-        await world.client.patch(CLUSTERS, name, {"metadata": {"annotations": annotations}})
-        assert await times_told(world, name) == 0
-        await is_reached(world, REFERENCE, name)
-        assert await times_told(world, name) == 1
-        await may_use_proxies(world, "jane")
-        assert await times_told(world, name) == 2
-        await may_use_proxies(world, "jane", "john")
-        assert await times_told(world, name) == 3
-        await world.client.patch(CLUSTER_ROLES, "users", {"metadata": {"labels": {"a": "b"}}})
-        await world.sleep(900)
-        assert await times_told(world, name) == 3, "nobody else may use it"
-        assert await own_works(world, name) == []
-
-    play(story)
+    annotations = {IMPERSONATOR_ROLE_ANNOTATION: SPEAKER_ACCESS}
+    await world.client.patch(CLUSTERS, name, {"metadata": {"annotations": annotations}})
+    assert await times_told(world, name) == 0
+    await is_reached(world, REFERENCE, name)
+    assert await times_told(world, name) == 1
+    await may_use_proxies(world, "jane")
+    assert await times_told(world, name) == 2
+    await may_use_proxies(world, "jane", "john")
+    assert await times_told(world, name) == 3
+    await world.client.patch(CLUSTER_ROLES, "users", {"metadata": {"labels": {"a": "b"}}})
+    await world.sleep(900)
+    assert await times_told(world, name) == 3, "nobody else may use it"
+    assert await own_works(world, name) == []
 
 
-def test_the_role_that_joining_has_made_is_told_of() -> None:
-    async def story(world: World) -> None:
-        labels = {SYSTEM_LABEL: "true"}
-        role: Manifest = {"metadata": {"name": IMPERSONATOR, "labels": labels}, "rules": EVERYBODY}
-        await world.member("member1").client.create(CLUSTER_ROLES, role)
-        await is_reached(world, REFERENCE, "member1")
-        assert await times_told(world, "member1") == 1
-        await may_use_proxies(world, "jane")
-        assert await times_told(world, "member1") == 2
-
-    play(story)
+@in_world()
+async def test_the_role_that_joining_has_made_is_told_of(world: World) -> None:
+    labels = {SYSTEM_LABEL: "true"}
+    role: Manifest = {"metadata": {"name": IMPERSONATOR, "labels": labels}, "rules": EVERYBODY}
+    await world.member("member1").client.create(CLUSTER_ROLES, role)
+    await is_reached(world, REFERENCE, "member1")
+    assert await times_told(world, "member1") == 1
+    await may_use_proxies(world, "jane")
+    assert await times_told(world, "member1") == 2
 
 
 def test_nothing_is_made_where_no_secret_is_named_or_the_controller_is_switched_off() -> None:
@@ -338,12 +306,12 @@ def test_nothing_is_made_where_no_secret_is_named_or_the_controller_is_switched_
     play(switched_off, manager=off)
 
 
-def test_a_push_member_without_a_role_is_told_of_the_users_of_its_proxy_alone_where_that_is_asked_for() -> None:
-    async def story(world: World) -> None:
-        await may_use_proxies(world, "jane")
-        await is_reached(world, REFERENCE, "member1")
-        assert await spoken_for(world, "member1") == ["jane"]
-        await may_use_proxies(world, "john")
-        assert await spoken_for(world, "member1") == ["john"]
-
-    play(story, manager=ASKED_FOR)
+@in_world(manager=ASKED_FOR)
+async def test_a_push_member_without_a_role_is_told_of_the_users_of_its_proxy_alone_where_that_is_asked_for(
+    world: World,
+) -> None:
+    await may_use_proxies(world, "jane")
+    await is_reached(world, REFERENCE, "member1")
+    assert await spoken_for(world, "member1") == ["jane"]
+    await may_use_proxies(world, "john")
+    assert await spoken_for(world, "member1") == ["john"]

@@ -17,7 +17,7 @@ from kubeclient import Unreachable
 from leeward.api.names import WORK_NAME_ANNOTATION, work_name
 from leeward.api.resource import RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
 from leeward.sim.world import World
-from tests.world.stories import CONFIG_MAPS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import CONFIG_MAPS, POLICIES, apply, by_weight, deployment, in_world, policy, ready_replicas
 from tests.world.test_dependencies import config
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears
 from tests.world.test_scripted_kinds import CRON_TAB, health, report
@@ -130,118 +130,108 @@ async def warnings(world: World, name: str) -> set[str]:
     return {event.reason for event in found if event.type == "Warning" and event.involved_object.name.startswith(name)}
 
 
-def test_a_kind_is_divided_judged_and_added_up_by_a_webhook() -> None:
-    async def story(world: World) -> None:
-        webhook = await given_a_webhook(world)
-        await given_cron_tabs(world, "nightly")
-        first = await appears(world, "member1", CRON_TABS, "nightly", "default")
-        second = await appears(world, "member2", CRON_TABS, "nightly", "default")
-        assert [first["spec"]["workers"], second["spec"]["workers"]] == [4, 2]
-        await report(world, "member1", 4)
-        await report(world, "member2", 1)
-        await world.sleep(10)
-        assert [await health(world, "member1"), await health(world, "member2")] == [["Healthy"], ["Unhealthy"]]
-        assert (await world.client.get(CRON_TABS, "nightly", "default"))["status"] == {"done": 5}
-        asked = webhook.asked.copy()
-        await world.sleep(600)
-        assert webhook.asked == asked, "L5: in a quiet world nobody is asked"
-
-    play(story)
+@in_world()
+async def test_a_kind_is_divided_judged_and_added_up_by_a_webhook(world: World) -> None:
+    webhook = await given_a_webhook(world)
+    await given_cron_tabs(world, "nightly")
+    first = await appears(world, "member1", CRON_TABS, "nightly", "default")
+    second = await appears(world, "member2", CRON_TABS, "nightly", "default")
+    assert [first["spec"]["workers"], second["spec"]["workers"]] == [4, 2]
+    await report(world, "member1", 4)
+    await report(world, "member2", 1)
+    await world.sleep(10)
+    assert [await health(world, "member1"), await health(world, "member2")] == [["Healthy"], ["Unhealthy"]]
+    assert (await world.client.get(CRON_TABS, "nightly", "default"))["status"] == {"done": 5}
+    asked = webhook.asked.copy()
+    await world.sleep(600)
+    assert webhook.asked == asked, "L5: in a quiet world nobody is asked"
 
 
 @pytest.mark.long
-def test_a_webhook_that_hangs_holds_up_no_other_kind_nor_a_failover_l4() -> None:
-    async def story(world: World) -> None:
-        webhook = await given_a_webhook(world)
-        tabs = [f"tab-{number:02}" for number in range(20)]
-        await given_cron_tabs(world, *tabs)
-        await apply(world.client, deployment("web", 3), policy("web", by_weight(BOTH)))
-        await appears(world, "member2", CRON_TABS, tabs[-1], "default")
-        await world.sleep(60)
+@in_world()
+async def test_a_webhook_that_hangs_holds_up_no_other_kind_nor_a_failover_l4(world: World) -> None:
+    webhook = await given_a_webhook(world)
+    tabs = [f"tab-{number:02}" for number in range(20)]
+    await given_cron_tabs(world, *tabs)
+    await apply(world.client, deployment("web", 3), policy("web", by_weight(BOTH)))
+    await appears(world, "member2", CRON_TABS, tabs[-1], "default")
+    await world.sleep(60)
 
-        webhook.hangs = True
-        for name in tabs:
-            await world.client.patch(CRON_TABS, name, {"spec": {"workers": 9}}, "default")
-        await world.sleep(1)
-        await apply(world.client, deployment("late", 3), policy("late", by_weight(BOTH)))
-        assert await world.until(lambda: world.work("member1", LATE) is not None, 10) < 1
-        await world.sleep(9)
-        assert [await ready_replicas(world, name, "late") for name in BOTH] == [2, 1]
+    webhook.hangs = True
+    for name in tabs:
+        await world.client.patch(CRON_TABS, name, {"spec": {"workers": 9}}, "default")
+    await world.sleep(1)
+    await apply(world.client, deployment("late", 3), policy("late", by_weight(BOTH)))
+    assert await world.until(lambda: world.work("member1", LATE) is not None, 10) < 1
+    await world.sleep(9)
+    assert [await ready_replicas(world, name, "late") for name in BOTH] == [2, 1]
 
-        world.member("member1").pause()
-        seconds = await world.until(lambda: world.assigned("web-deployment") == {"member2": 3}, FAILOVER_SECONDS)
-        await world.sleep(30)
-        assert [await ready_replicas(world, "member2", name) for name in ("web", "late")] == [3, 3], seconds
-        assert webhook.most_waiting <= 4 * 3, "four at once, for each process: the control plane and two agents"
-        assert {(await there(world, "member2", name))["workers"] for name in tabs} == {2}
+    world.member("member1").pause()
+    seconds = await world.until(lambda: world.assigned("web-deployment") == {"member2": 3}, FAILOVER_SECONDS)
+    await world.sleep(30)
+    assert [await ready_replicas(world, "member2", name) for name in ("web", "late")] == [3, 3], seconds
+    assert webhook.most_waiting <= 4 * 3, "four at once, for each process: the control plane and two agents"
+    assert {(await there(world, "member2", name))["workers"] for name in tabs} == {2}
 
-        webhook.hangs = False
-        await world.sleep(120)
-        assert {(await there(world, "member2", name))["workers"] for name in tabs} == {9}
-
-    play(story)
+    webhook.hangs = False
+    await world.sleep(120)
+    assert {(await there(world, "member2", name))["workers"] for name in tabs} == {9}
 
 
-def test_a_webhook_that_was_away_is_asked_again_by_itself() -> None:
-    async def story(world: World) -> None:
-        webhook = await given_a_webhook(world)
-        await given_cron_tabs(world, "nightly")
-        await appears(world, "member1", CRON_TABS, "nightly", "default")
-        webhook.is_away = True
-        await report(world, "member1", 4)
-        await world.sleep(10)
-        assert await health(world, "member1") == ["Unknown"]
-        assert "InterpretHealthFailed" in await warnings(world, "nightly")
-        webhook.is_away = False
-        await world.sleep(120)
-        assert await health(world, "member1") == ["Healthy"]
-
-    play(story)
+@in_world()
+async def test_a_webhook_that_was_away_is_asked_again_by_itself(world: World) -> None:
+    webhook = await given_a_webhook(world)
+    await given_cron_tabs(world, "nightly")
+    await appears(world, "member1", CRON_TABS, "nightly", "default")
+    webhook.is_away = True
+    await report(world, "member1", 4)
+    await world.sleep(10)
+    assert await health(world, "member1") == ["Unknown"]
+    assert "InterpretHealthFailed" in await warnings(world, "nightly")
+    webhook.is_away = False
+    await world.sleep(120)
+    assert await health(world, "member1") == ["Healthy"]
 
 
-def test_another_configuration_has_its_kinds_asked_anew() -> None:
-    async def story(world: World) -> None:
-        webhook = await given_a_webhook(world)
-        await given_cron_tabs(world, "nightly")
-        await apply(world.client, deployment("web", 3), policy("web", by_weight(BOTH)))
-        await appears(world, "member1", CRON_TABS, "nightly", "default")
-        await report(world, "member1", 3)
-        await world.sleep(10)
-        assert await health(world, "member1") == ["Unhealthy"]
-        webhook.least_done = 3
-        await world.sleep(60)
-        assert await health(world, "member1") == ["Unhealthy"], "nobody has told that it answers otherwise"
-        hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
-        patch: Manifest = {"webhooks": hooks}
-        await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", patch)
-        await world.sleep(10)
-        assert await health(world, "member1") == ["Healthy"]
-
-    play(story)
+@in_world()
+async def test_another_configuration_has_its_kinds_asked_anew(world: World) -> None:
+    webhook = await given_a_webhook(world)
+    await given_cron_tabs(world, "nightly")
+    await apply(world.client, deployment("web", 3), policy("web", by_weight(BOTH)))
+    await appears(world, "member1", CRON_TABS, "nightly", "default")
+    await report(world, "member1", 3)
+    await world.sleep(10)
+    assert await health(world, "member1") == ["Unhealthy"]
+    webhook.least_done = 3
+    await world.sleep(60)
+    assert await health(world, "member1") == ["Unhealthy"], "nobody has told that it answers otherwise"
+    hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
+    patch: Manifest = {"webhooks": hooks}
+    await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", patch)
+    await world.sleep(10)
+    assert await health(world, "member1") == ["Healthy"]
 
 
-def test_what_nobody_could_say_was_needed_goes_when_somebody_can() -> None:
-    async def story(world: World) -> None:
-        webhook = await given_a_webhook(world)
-        webhook.needs, webhook.least_done = ["settings"], 0
-        await apply(world.client, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
-        await given_cron_tabs(world, "nightly")
-        await world.client.patch(POLICIES, "nightly", {"spec": {"propagateDeps": True}}, "default")
-        for name in BOTH:
-            await appears(world, name, CONFIG_MAPS, "settings", "default")
-            status = {"done": 4, "readyReplicas": 9}
-            await world.member(name).client.patch(CRON_TABS, "nightly", {"status": status}, "default")
-        await world.sleep(30)
-        webhook.needs, webhook.is_away_for_works = [], True
-        hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
-        await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", {"webhooks": hooks})
-        await world.sleep(60)
-        await appears(world, "member1", CONFIG_MAPS, "settings", "default")
-        webhook.is_away_for_works = False
-        await world.sleep(480)
-        assert (await world.member("member1").client.list(CONFIG_MAPS, "default")).items == ()
-
-    play(story)
+@in_world()
+async def test_what_nobody_could_say_was_needed_goes_when_somebody_can(world: World) -> None:
+    webhook = await given_a_webhook(world)
+    webhook.needs, webhook.least_done = ["settings"], 0
+    await apply(world.client, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
+    await given_cron_tabs(world, "nightly")
+    await world.client.patch(POLICIES, "nightly", {"spec": {"propagateDeps": True}}, "default")
+    for name in BOTH:
+        await appears(world, name, CONFIG_MAPS, "settings", "default")
+        status = {"done": 4, "readyReplicas": 9}
+        await world.member(name).client.patch(CRON_TABS, "nightly", {"status": status}, "default")
+    await world.sleep(30)
+    webhook.needs, webhook.is_away_for_works = [], True
+    hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
+    await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", {"webhooks": hooks})
+    await world.sleep(60)
+    await appears(world, "member1", CONFIG_MAPS, "settings", "default")
+    webhook.is_away_for_works = False
+    await world.sleep(480)
+    assert (await world.member("member1").client.list(CONFIG_MAPS, "default")).items == ()
 
 
 async def given_a_cron_tab_that_needs(world: World, webhook: CronTabWebhook, needed: str) -> None:
@@ -263,39 +253,38 @@ async def configs(world: World) -> list[set[str]]:
     return [{key_of(each).name for each in there.items} & {"old", "new"} for there in found]
 
 
-def test_s15_what_a_user_has_a_template_need_is_there_at_once_and_what_it_needs_no_more_goes() -> None:
-    async def story(world: World) -> None:
-        webhook = await given_a_webhook(world)
-        await given_a_cron_tab_that_needs(world, webhook, "old")
-        assert await configs(world) == [{"old"}] * 2
-        await world.client.patch(CRON_TABS, "nightly", {"spec": {"needs": ["new"]}}, "default")
-        await world.sleep(10)
-        assert [(await there(world, name, "nightly"))["needs"] for name in BOTH] == [["new"], ["new"]]
-        assert all("new" in found for found in await configs(world))
-        await world.sleep(60)
-        assert await configs(world) == [{"new"}] * 2
-        assert "GetDependenciesFailed" not in await warnings(world, "nightly")
+@in_world()
+async def test_s15_what_a_user_has_a_template_need_is_there_at_once_and_what_it_needs_no_more_goes(
+    world: World,
+) -> None:
+    webhook = await given_a_webhook(world)
+    await given_a_cron_tab_that_needs(world, webhook, "old")
+    assert await configs(world) == [{"old"}] * 2
+    await world.client.patch(CRON_TABS, "nightly", {"spec": {"needs": ["new"]}}, "default")
+    await world.sleep(10)
+    assert [(await there(world, name, "nightly"))["needs"] for name in BOTH] == [["new"], ["new"]]
+    assert all("new" in found for found in await configs(world))
+    await world.sleep(60)
+    assert await configs(world) == [{"new"}] * 2
+    assert "GetDependenciesFailed" not in await warnings(world, "nightly")
 
-    play(story)
 
-
-def test_s15_what_a_webhook_newly_names_comes_at_once_and_what_it_suddenly_does_not_name_stays_for_now() -> None:
+@in_world()
+async def test_s15_what_a_webhook_newly_names_comes_at_once_and_what_it_suddenly_does_not_name_stays_for_now(
+    world: World,
+) -> None:
     """The webhook speaks of a template that nobody has touched, also for controllers that start meanwhile."""
-
-    async def story(world: World) -> None:
-        webhook = await given_a_webhook(world)
-        await given_a_cron_tab_that_needs(world, webhook, "old")
-        webhook.needs = ["new"]
-        hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
-        await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", {"webhooks": hooks})
-        await world.sleep(15)
-        assert await configs(world) == [{"old", "new"}] * 2
-        assert "GetDependenciesFailed" in await warnings(world, "nightly")
-        await world.stop_controllers()
-        world.start_controllers()
-        await world.sleep(300)
-        assert await configs(world) == [{"old", "new"}] * 2
-        await world.sleep(180)
-        assert await configs(world) == [{"new"}] * 2
-
-    play(story)
+    webhook = await given_a_webhook(world)
+    await given_a_cron_tab_that_needs(world, webhook, "old")
+    webhook.needs = ["new"]
+    hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
+    await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", {"webhooks": hooks})
+    await world.sleep(15)
+    assert await configs(world) == [{"old", "new"}] * 2
+    assert "GetDependenciesFailed" in await warnings(world, "nightly")
+    await world.stop_controllers()
+    world.start_controllers()
+    await world.sleep(300)
+    assert await configs(world) == [{"old", "new"}] * 2
+    await world.sleep(180)
+    assert await configs(world) == [{"new"}] * 2

@@ -27,7 +27,7 @@ from tests.world.stories import (
     deployment,
     held,
     identities,
-    play,
+    in_world,
     policy,
     tasks,
     without_room,
@@ -63,29 +63,28 @@ def customizing(**scripts: str) -> Manifest:
 
 @pytest.mark.long
 @pytest.mark.parametrize("script", mostly_long(NO_COUNT.values(), NO_COUNT["fails"]), ids=NO_COUNT)
-def test_s1_a_copy_whose_status_no_script_tells_is_not_taken_for_one_that_serves_nothing(script: str) -> None:
+@in_world(PUSHED)
+async def test_s1_a_copy_whose_status_no_script_tells_is_not_taken_for_one_that_serves_nothing(
+    world: World, script: str
+) -> None:
     """The copy is back with all replicas, its replacement never becomes ready, and the grace period is long over."""
-
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(60)
-        (old,) = world.assigned(WEB)
-        for name in PUSHED:
-            if name != old:
-                await without_room(world, name)
-        before = await identities(world, "web", [old])
-        await world.member(old).stop()
-        await world.until(lambda: old not in world.assigned(WEB), 900)
-        await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, customizing(statusReflection=script))
-        await world.member(old).start()
-        for _ in range(90):
-            await world.sleep(20)
-            assert await identities(world, "web", [old]) == before
-        assert old in tasks(world, WEB)
-        assert held(world, WEB) == "ReplacementMissing"
-
-    play(story, PUSHED)
+    await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(60)
+    (old,) = world.assigned(WEB)
+    for name in PUSHED:
+        if name != old:
+            await without_room(world, name)
+    before = await identities(world, "web", [old])
+    await world.member(old).stop()
+    await world.until(lambda: old not in world.assigned(WEB), 900)
+    await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, customizing(statusReflection=script))
+    await world.member(old).start()
+    for _ in range(90):
+        await world.sleep(20)
+        assert await identities(world, "web", [old]) == before
+    assert old in tasks(world, WEB)
+    assert held(world, WEB) == "ReplacementMissing"
 
 
 async def spoil(world: World) -> None:

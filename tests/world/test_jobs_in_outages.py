@@ -14,7 +14,7 @@ from leeward.manager.settings import ManagerSettings
 from leeward.operations.drain import copies_in, start_drain, undo_drain
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
-from tests.world.stories import POLICIES, apply, held, play, policy, tasks
+from tests.world.stories import POLICIES, apply, held, in_world, play, policy, tasks
 
 JOBS = Resource.of_manifests("batch/v1", "jobs", "Job", True)
 CRON_JOBS = Resource.of_manifests("batch/v1", "cronjobs", "CronJob", True)
@@ -107,95 +107,86 @@ def test_a_job_that_runs_in_a_drained_cluster_ends_there_and_is_done_once(mode: 
 
 @pytest.mark.parametrize("cut", mostly_long([True, False], True))
 @pytest.mark.parametrize("runs_on", mostly_long([True, False], True))
-def test_s1_a_job_that_finishes_first_wins_whether_in_the_lost_cluster_or_in_its_replacement(
-    *, cut: bool, runs_on: bool
+@in_world(dict.fromkeys(THREE, "Push"))
+async def test_s1_a_job_that_finishes_first_wins_whether_in_the_lost_cluster_or_in_its_replacement(
+    world: World, *, cut: bool, runs_on: bool
 ) -> None:
     """A Job that had finished behind a partition was deleted, and done again in the cluster that had begun it."""
-
-    async def story(world: World) -> None:
-        there = await start_job(world, 1500 if runs_on else 400)
-        (uid,) = (await jobs_in(world, there)).values()
-        if cut:
-            world.link("controllers", there).cut()
-        else:
-            await world.member(there).stop()
-        await world.until(lambda: there in tasks(world, JOB), 900)
-        (other,) = world.assigned(JOB)
-        await world.sleep(60)
-        assert await jobs_in(world, other), "nobody knows what the lost one does"
-        if cut:
-            world.link("controllers", there).mend()
-        else:
-            await world.member(there).start()
-        await world.sleep(120)
-        if runs_on:
-            assert (await jobs_in(world, there))["bill"] == uid
-            assert await jobs_in(world, other), "neither has finished, and neither is taken away"
-        await world.sleep(2400)
-        assert ((await jobs_in(world, there)).get("bill"), await jobs_in(world, other)) == (uid, {})
-        assert (list(world.assigned(JOB)), tasks(world, JOB), held(world, JOB)) == ([there], [], "")
-
-    play(story, dict.fromkeys(THREE, "Push"))
+    there = await start_job(world, 1500 if runs_on else 400)
+    (uid,) = (await jobs_in(world, there)).values()
+    if cut:
+        world.link("controllers", there).cut()
+    else:
+        await world.member(there).stop()
+    await world.until(lambda: there in tasks(world, JOB), 900)
+    (other,) = world.assigned(JOB)
+    await world.sleep(60)
+    assert await jobs_in(world, other), "nobody knows what the lost one does"
+    if cut:
+        world.link("controllers", there).mend()
+    else:
+        await world.member(there).start()
+    await world.sleep(120)
+    if runs_on:
+        assert (await jobs_in(world, there))["bill"] == uid
+        assert await jobs_in(world, other), "neither has finished, and neither is taken away"
+    await world.sleep(2400)
+    assert ((await jobs_in(world, there)).get("bill"), await jobs_in(world, other)) == (uid, {})
+    assert (list(world.assigned(JOB)), tasks(world, JOB), held(world, JOB)) == ([there], [], "")
 
 
-def test_a_job_that_takes_longer_than_a_grace_period_is_not_begun_in_a_third_cluster() -> None:
+@in_world(dict.fromkeys(THREE, "Push"))
+async def test_a_job_that_takes_longer_than_a_grace_period_is_not_begun_in_a_third_cluster(world: World) -> None:
     """Harm of before: a running Job was told as a replacement that never became healthy, and moved on each time."""
-
-    async def story(world: World) -> None:
-        there = await start_job(world, 5000)
-        await world.member(there).stop()
-        await world.until(lambda: there in tasks(world, JOB), 900)
-        (other,) = world.assigned(JOB)
-        told: list[str] = []
-        for _ in range(20):
-            await world.sleep(120)
-            assert list(world.assigned(JOB)) == [other]
-            told.append(held(world, JOB))
-        assert told[0] == "", "it is in time"
-        assert set(told[6:]) == {"RunUnderWay"}
-        await world.until(lambda: tasks(world, JOB) == [], 4000)
-        await world.member(there).start()
-        await world.sleep(300)
-        assert (await jobs_in(world, there), await succeeded(world, other)) == ({}, 1)
-
-    play(story, dict.fromkeys(THREE, "Push"))
-
-
-def test_s12_a_finished_job_is_known_though_its_policy_is_made_anew_while_its_cluster_is_away() -> None:
-    """Harm of before: the Work had another label by then, and its report counted as one about another Job."""
-
-    async def story(world: World) -> None:
-        there = await start_job(world, 20)
-        before = await jobs_in(world, there)
-        await world.member(there).stop()
-        await world.until(lambda: not world.is_ready(there), 300)
-        await world.client.delete(POLICIES, "bill", "default")
-        await world.sleep(1)
-        await apply(world.client, policy("bill", ONE, "Job", "batch/v1"))
-        await world.until(lambda: held(world, JOB) == "NothingToGain", 900)
-        await world.sleep(600)
-        assert (list(world.assigned(JOB)), tasks(world, JOB)) == ([there], [])
-        await world.member(there).start()
-        await world.sleep(300)
-        assert await jobs_in(world, there) == before
-
-    play(story, dict.fromkeys(THREE, "Push"))
-
-
-def test_s15_a_job_that_is_made_anew_under_the_name_of_a_finished_one_runs() -> None:
-    async def story(world: World) -> None:
-        there = await start_job(world, 20)
-        await world.member(there).stop()
-        await world.until(lambda: not world.is_ready(there), 300)
-        await world.client.delete(JOBS, "bill", "default")
-        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "bill"}, "spec": pod(20)}
-        await world.client.create(JOBS, job, "default")
-        await world.until(lambda: list(world.assigned(JOB)) not in ([], [there]), 1200)
+    there = await start_job(world, 5000)
+    await world.member(there).stop()
+    await world.until(lambda: there in tasks(world, JOB), 900)
+    (other,) = world.assigned(JOB)
+    told: list[str] = []
+    for _ in range(20):
         await world.sleep(120)
-        (other,) = world.assigned(JOB)
-        assert await succeeded(world, other) == 1
+        assert list(world.assigned(JOB)) == [other]
+        told.append(held(world, JOB))
+    assert told[0] == "", "it is in time"
+    assert set(told[6:]) == {"RunUnderWay"}
+    await world.until(lambda: tasks(world, JOB) == [], 4000)
+    await world.member(there).start()
+    await world.sleep(300)
+    assert (await jobs_in(world, there), await succeeded(world, other)) == ({}, 1)
 
-    play(story, dict.fromkeys(THREE, "Push"))
+
+@in_world(dict.fromkeys(THREE, "Push"))
+async def test_s12_a_finished_job_is_known_though_its_policy_is_made_anew_while_its_cluster_is_away(
+    world: World,
+) -> None:
+    """Harm of before: the Work had another label by then, and its report counted as one about another Job."""
+    there = await start_job(world, 20)
+    before = await jobs_in(world, there)
+    await world.member(there).stop()
+    await world.until(lambda: not world.is_ready(there), 300)
+    await world.client.delete(POLICIES, "bill", "default")
+    await world.sleep(1)
+    await apply(world.client, policy("bill", ONE, "Job", "batch/v1"))
+    await world.until(lambda: held(world, JOB) == "NothingToGain", 900)
+    await world.sleep(600)
+    assert (list(world.assigned(JOB)), tasks(world, JOB)) == ([there], [])
+    await world.member(there).start()
+    await world.sleep(300)
+    assert await jobs_in(world, there) == before
+
+
+@in_world(dict.fromkeys(THREE, "Push"))
+async def test_s15_a_job_that_is_made_anew_under_the_name_of_a_finished_one_runs(world: World) -> None:
+    there = await start_job(world, 20)
+    await world.member(there).stop()
+    await world.until(lambda: not world.is_ready(there), 300)
+    await world.client.delete(JOBS, "bill", "default")
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "bill"}, "spec": pod(20)}
+    await world.client.create(JOBS, job, "default")
+    await world.until(lambda: list(world.assigned(JOB)) not in ([], [there]), 1200)
+    await world.sleep(120)
+    (other,) = world.assigned(JOB)
+    assert await succeeded(world, other) == 1
 
 
 @pytest.mark.parametrize("mode", ["Push", "Pull"])
@@ -271,39 +262,37 @@ def test_a_run_of_a_cron_job_ends_before_its_cluster_is_drained_and_none_begins_
     play(story, dict.fromkeys(THREE, mode))
 
 
-def test_a_cron_job_whose_drain_is_taken_back_begins_runs_again() -> None:
-    async def story(world: World) -> None:
-        there = await start_cron_job(world, "*/30 * * * *", 900)
-        await start_drain(world.client, there, None)
-        await world.until(lambda: there not in world.assigned(CRON_JOB), 60)
-        await world.sleep(30)
-        await undo_drain(world.client, there)
-        pinned = {"spec": {"placement": {"clusterAffinity": {"clusterNames": [there]}}}}
-        await world.client.patch(POLICIES, "bill", pinned, "default")
+@in_world(dict.fromkeys(THREE, "Push"))
+async def test_a_cron_job_whose_drain_is_taken_back_begins_runs_again(world: World) -> None:
+    there = await start_cron_job(world, "*/30 * * * *", 900)
+    await start_drain(world.client, there, None)
+    await world.until(lambda: there not in world.assigned(CRON_JOB), 60)
+    await world.sleep(30)
+    await undo_drain(world.client, there)
+    pinned = {"spec": {"placement": {"clusterAffinity": {"clusterNames": [there]}}}}
+    await world.client.patch(POLICIES, "bill", pinned, "default")
+    await world.sleep(60)
+    assert (list(world.assigned(CRON_JOB)), await schedules(world, there)) == ([there], True)
+    assert await jobs_in(world, there), "its run goes on"
+
+
+@in_world(dict.fromkeys(THREE, "Push"))
+async def test_a_run_behind_a_partition_ends_before_its_cron_job_goes_and_a_deleted_one_goes_at_once(
+    world: World,
+) -> None:
+    there = await start_cron_job(world, "*/30 * * * *", 1500)
+    world.link("controllers", there).cut()
+    await world.until(lambda: there not in world.assigned(CRON_JOB), 900)
+    await world.sleep(60)
+    world.link("controllers", there).mend()
+    await world.until(lambda: world.is_ready(there), 120)
+    await world.sleep(60)
+    assert (bool(await jobs_in(world, there)), await schedules(world, there)) == (True, False)
+    await world.sleep(1500)
+    assert await schedules(world, there) is None
+    (other,) = world.assigned(CRON_JOB)
+    while not await jobs_in(world, other):
         await world.sleep(60)
-        assert (list(world.assigned(CRON_JOB)), await schedules(world, there)) == ([there], True)
-        assert await jobs_in(world, there), "its run goes on"
-
-    play(story, dict.fromkeys(THREE, "Push"))
-
-
-def test_a_run_behind_a_partition_ends_before_its_cron_job_goes_and_a_deleted_one_goes_at_once() -> None:
-    async def story(world: World) -> None:
-        there = await start_cron_job(world, "*/30 * * * *", 1500)
-        world.link("controllers", there).cut()
-        await world.until(lambda: there not in world.assigned(CRON_JOB), 900)
-        await world.sleep(60)
-        world.link("controllers", there).mend()
-        await world.until(lambda: world.is_ready(there), 120)
-        await world.sleep(60)
-        assert (bool(await jobs_in(world, there)), await schedules(world, there)) == (True, False)
-        await world.sleep(1500)
-        assert await schedules(world, there) is None
-        (other,) = world.assigned(CRON_JOB)
-        while not await jobs_in(world, other):
-            await world.sleep(60)
-        await world.client.delete(CRON_JOBS, "bill", "default")
-        await world.sleep(30)
-        assert await jobs_in(world, other) == {}, "as in Kubernetes"
-
-    play(story, dict.fromkeys(THREE, "Push"))
+    await world.client.delete(CRON_JOBS, "bill", "default")
+    await world.sleep(30)
+    assert await jobs_in(world, other) == {}, "as in Kubernetes"

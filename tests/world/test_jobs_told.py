@@ -8,7 +8,7 @@ from leeward.answers.subjects import asked_of, explain_in
 from leeward.answers.what_if import Fate, what_if
 from leeward.sim.world import World
 from tests.world.pictures import picture
-from tests.world.stories import apply, held, play, policy
+from tests.world.stories import apply, held, in_world, policy
 
 JOBS = Resource.of_manifests("batch/v1", "jobs", "Job", True)
 MIGRATION = "migration-job"
@@ -36,18 +36,16 @@ async def explain(world: World) -> Explanation:
     return answer
 
 
-def test_a_job_that_has_ended_is_told_to_stay_in_a_cluster_that_fails_and_stays() -> None:
-    async def story(world: World) -> None:
-        there = await start(world)
-        change = ImaginedChange(fails=frozenset({there}), recover_after_seconds=3600)
-        told = what_if(await picture(world), change)
-        (job,) = told.applications
-        assert (job.fate, job.reason, job.after) == (Fate.KEPT, "NothingToGain", job.before)
-        assert told.losses.total == 0, "it is not deleted on return"
-        await world.member(there).stop()
-        await world.until(lambda: held(world, MIGRATION) == "NothingToGain", 900)
-        explained = await explain(world)
-        assert (explained.state, explained.reason) == (ApplicationState.KEPT, "NothingToGain")
-        assert not [step.sentence for step in explained.next if "leaves" in step.sentence]
-
-    play(story)
+@in_world()
+async def test_a_job_that_has_ended_is_told_to_stay_in_a_cluster_that_fails_and_stays(world: World) -> None:
+    there = await start(world)
+    change = ImaginedChange(fails=frozenset({there}), recover_after_seconds=3600)
+    told = what_if(await picture(world), change)
+    (job,) = told.applications
+    assert (job.fate, job.reason, job.after) == (Fate.KEPT, "NothingToGain", job.before)
+    assert told.losses.total == 0, "it is not deleted on return"
+    await world.member(there).stop()
+    await world.until(lambda: held(world, MIGRATION) == "NothingToGain", 900)
+    explained = await explain(world)
+    assert (explained.state, explained.reason) == (ApplicationState.KEPT, "NothingToGain")
+    assert not [step.sentence for step in explained.next if "leaves" in step.sentence]

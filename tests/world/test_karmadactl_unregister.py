@@ -17,7 +17,7 @@ from leeward.core.impersonation import IMPERSONATOR
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World
 from tests.migration import karmadactl
-from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import apply, by_weight, deployment, in_world, play, policy, ready_replicas
 
 APPLICATIONS = [f"web-{number}" for number in range(8)]
 SPACE = execution_space("member3")
@@ -35,18 +35,16 @@ async def divide(world: World) -> None:
 
 
 @pytest.mark.long
-def test_a_pull_member_leaves_with_its_applications_by_the_requests_of_karmadactl() -> None:
-    async def story(world: World) -> None:
-        await divide(world)
-        await karmadactl.unregister(world.client, "member3")
-        with pytest.raises(NotFound):
-            await world.client.get(karmadactl.CLUSTERS, "member3")
-        await world.sleep(60)
-        for name in APPLICATIONS:
-            assert await ready_replicas(world, "member3", name, "shop") == -1, "what was placed there is taken back"
-            assert await ready_replicas(world, "member2", name, "shop") == 4, "what it held runs elsewhere"
-
-    play(story)
+@in_world()
+async def test_a_pull_member_leaves_with_its_applications_by_the_requests_of_karmadactl(world: World) -> None:
+    await divide(world)
+    await karmadactl.unregister(world.client, "member3")
+    with pytest.raises(NotFound):
+        await world.client.get(karmadactl.CLUSTERS, "member3")
+    await world.sleep(60)
+    for name in APPLICATIONS:
+        assert await ready_replicas(world, "member3", name, "shop") == -1, "what was placed there is taken back"
+        assert await ready_replicas(world, "member2", name, "shop") == 4, "what it held runs elsewhere"
 
 
 LIMITED = ManagerSettings(controllers=replace(ManagerSettings().controllers, patterns=("*", "unifiedAuth")))
@@ -88,61 +86,54 @@ def as_agent(world: World) -> Client:
 
 
 @pytest.mark.long
-def test_a_pull_member_leaves_by_the_identity_of_its_agent_where_karmadactl_has_written_its_roles() -> None:
+@in_world()
+async def test_a_pull_member_leaves_by_the_identity_of_its_agent_where_karmadactl_has_written_its_roles(
+    world: World,
+) -> None:
     """The identity is that of the agent's Deployment, where karmadactl is given no --karmada-config."""
+    await divide(world)
+    await karmadactl.write_all_roles(world.client, "member3")
+    await karmadactl.unregister(as_agent(world), "member3", as_agent=True)
+    with pytest.raises(NotFound):
+        await world.client.get(karmadactl.CLUSTERS, "member3")
+    await world.sleep(60)
+    for name in APPLICATIONS:
+        assert await ready_replicas(world, "member2", name, "shop") == 4
 
-    async def story(world: World) -> None:
-        await divide(world)
-        await karmadactl.write_all_roles(world.client, "member3")
+
+@pytest.mark.long
+@in_world()
+async def test_an_agent_without_these_roles_takes_out_neither_works_nor_its_cluster(world: World) -> None:
+    await divide(world)
+    before = [work.metadata.uid for work in (await world.client.list(WORKS, SPACE)).items]
+    with pytest.raises(Forbidden, match='cannot delete resource "works"'):
         await karmadactl.unregister(as_agent(world), "member3", as_agent=True)
-        with pytest.raises(NotFound):
-            await world.client.get(karmadactl.CLUSTERS, "member3")
-        await world.sleep(60)
-        for name in APPLICATIONS:
-            assert await ready_replicas(world, "member2", name, "shop") == 4
-
-    play(story)
+    with pytest.raises(Forbidden):
+        await as_agent(world).delete(karmadactl.CLUSTERS, "member3")
+    await world.sleep(30)
+    assert [work.metadata.uid for work in (await world.client.list(WORKS, SPACE)).items] == before
 
 
-@pytest.mark.long
-def test_an_agent_without_these_roles_takes_out_neither_works_nor_its_cluster() -> None:
-    async def story(world: World) -> None:
-        await divide(world)
-        before = [work.metadata.uid for work in (await world.client.list(WORKS, SPACE)).items]
-        with pytest.raises(Forbidden, match='cannot delete resource "works"'):
-            await karmadactl.unregister(as_agent(world), "member3", as_agent=True)
-        with pytest.raises(Forbidden):
-            await as_agent(world).delete(karmadactl.CLUSTERS, "member3")
-        await world.sleep(30)
-        assert [work.metadata.uid for work in (await world.client.list(WORKS, SPACE)).items] == before
-
-    play(story)
-
-
-def test_tokens_of_karmadactl_are_listed_by_their_type_and_deleted() -> None:
-    async def story(world: World) -> None:
-        for token in ("abcdef.0123456789abcdef", "fedcba.0123456789abcdef"):
-            await karmadactl.create_token(world.client, token)
-        await world.client.create(karmadactl.SECRETS, {"metadata": {"name": "other"}}, "kube-system")
-        assert sorted(await karmadactl.list_tokens(world.client)) == ["abcdef", "fedcba"]
-        await karmadactl.delete_token(world.client, "abcdef")
-        assert await karmadactl.list_tokens(world.client) == ["fedcba"]
-        with pytest.raises(Forbidden):
-            await karmadactl.list_tokens(as_agent(world))
-
-    play(story)
+@in_world()
+async def test_tokens_of_karmadactl_are_listed_by_their_type_and_deleted(world: World) -> None:
+    for token in ("abcdef.0123456789abcdef", "fedcba.0123456789abcdef"):
+        await karmadactl.create_token(world.client, token)
+    await world.client.create(karmadactl.SECRETS, {"metadata": {"name": "other"}}, "kube-system")
+    assert sorted(await karmadactl.list_tokens(world.client)) == ["abcdef", "fedcba"]
+    await karmadactl.delete_token(world.client, "abcdef")
+    assert await karmadactl.list_tokens(world.client) == ["fedcba"]
+    with pytest.raises(Forbidden):
+        await karmadactl.list_tokens(as_agent(world))
 
 
 @pytest.mark.long
-def test_a_work_that_somebody_deletes_is_made_anew_after_a_while() -> None:
-    async def story(world: World) -> None:
-        await divide(world)
-        (work, *_) = [each for each in (await world.client.list(WORKS, SPACE)).items if each.name.startswith("web-")]
-        await world.client.delete(WORKS, work.name, SPACE)
-        await world.until(lambda: world.work("member3", work.name) is None, 30)
-        took = await world.until(lambda: world.work("member3", work.name) is not None, 30)
-        assert 4 < took < 8
-        await world.sleep(30)
-        assert [await ready_replicas(world, "member3", name, "shop") for name in APPLICATIONS] == [2] * 8
-
-    play(story)
+@in_world()
+async def test_a_work_that_somebody_deletes_is_made_anew_after_a_while(world: World) -> None:
+    await divide(world)
+    (work, *_) = [each for each in (await world.client.list(WORKS, SPACE)).items if each.name.startswith("web-")]
+    await world.client.delete(WORKS, work.name, SPACE)
+    await world.until(lambda: world.work("member3", work.name) is None, 30)
+    took = await world.until(lambda: world.work("member3", work.name) is not None, 30)
+    assert 4 < took < 8
+    await world.sleep(30)
+    assert [await ready_replicas(world, "member3", name, "shop") for name in APPLICATIONS] == [2] * 8

@@ -12,7 +12,7 @@ from kubeclient import NotFound, Request, Response
 from leeward.api.names import work_name
 from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
-from tests.world.stories import POLICIES, play
+from tests.world.stories import POLICIES, in_world
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, SCHEMA, appears, selecting
 from tests.world.test_ownership import on
 from tests.world.test_restored import PUSHED
@@ -57,22 +57,22 @@ async def move(world: World, *names: str) -> None:
 
 
 @pytest.mark.parametrize("seconds", [3, 20])
-def test_l3_a_kind_that_is_served_a_moment_after_its_member_is_ready_is_not_gone(seconds: float) -> None:
-    async def story(world: World) -> None:
-        member = await placed(world, "first", "second")
-        await member.stop()
-        await world.until(lambda: not world.is_ready("member1"), 120)
-        await move(world, "first", "second")
-        await world.sleep(60)
-        member.place.audit = hiding = Hiding()
-        await member.start()
-        await world.until(lambda: world.is_ready("member1"), 120)
-        await world.sleep(seconds)
-        hiding.over = True
-        await world.sleep(120)
-        assert [each["metadata"]["name"] for each in (await member.client.list(CRON_TABS, "default")).items] == []
-
-    play(story, PUSHED)
+@in_world(PUSHED)
+async def test_l3_a_kind_that_is_served_a_moment_after_its_member_is_ready_is_not_gone(
+    world: World, seconds: float
+) -> None:
+    member = await placed(world, "first", "second")
+    await member.stop()
+    await world.until(lambda: not world.is_ready("member1"), 120)
+    await move(world, "first", "second")
+    await world.sleep(60)
+    member.place.audit = hiding = Hiding()
+    await member.start()
+    await world.until(lambda: world.is_ready("member1"), 120)
+    await world.sleep(seconds)
+    hiding.over = True
+    await world.sleep(120)
+    assert [each["metadata"]["name"] for each in (await member.client.list(CRON_TABS, "default")).items] == []
 
 
 def version(name: str, *, served: bool) -> Manifest:
@@ -80,21 +80,19 @@ def version(name: str, *, served: bool) -> Manifest:
 
 
 @pytest.mark.parametrize("controllers", ["go on", "are new"])
-def test_l3_what_is_served_in_another_version_by_now_is_removed_in_that(controllers: str) -> None:
-    async def story(world: World) -> None:
-        member = await placed(world, "db")
-        versions = [version("v1", served=False), version("v2", served=True)]
-        changed = {"spec": {**CRON_TAB_DEFINITION["spec"], "versions": versions}}
-        await member.client.patch(DEFINITIONS, "crontabs.stable.example.com", changed)
+@in_world(PUSHED)
+async def test_l3_what_is_served_in_another_version_by_now_is_removed_in_that(world: World, controllers: str) -> None:
+    member = await placed(world, "db")
+    versions = [version("v1", served=False), version("v2", served=True)]
+    changed = {"spec": {**CRON_TAB_DEFINITION["spec"], "versions": versions}}
+    await member.client.patch(DEFINITIONS, "crontabs.stable.example.com", changed)
+    await world.sleep(60)
+    if controllers == "are new":
+        await world.stop_controllers()
+        world.start_controllers()
         await world.sleep(60)
-        if controllers == "are new":
-            await world.stop_controllers()
-            world.start_controllers()
-            await world.sleep(60)
-        await move(world, "db")
-        await world.sleep(120)
-        assert world.work("member1", work_name("CronTab", "db", "default")) is None
-        with pytest.raises(NotFound):
-            await member.client.get(SECOND, "db", "default")
-
-    play(story, PUSHED)
+    await move(world, "db")
+    await world.sleep(120)
+    assert world.work("member1", work_name("CronTab", "db", "default")) is None
+    with pytest.raises(NotFound):
+        await member.client.get(SECOND, "db", "default")

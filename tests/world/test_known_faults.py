@@ -37,7 +37,7 @@ from tests.world.stories import (
     deployment,
     held,
     identities,
-    play,
+    in_world,
     policy,
     ready_replicas,
     scenario,
@@ -73,95 +73,85 @@ async def pod_names(world: World, member: str) -> set[str]:
     return {pod.name for pod in (await world.member(member).client.list(PODS, "default")).items}
 
 
-def test_fault_1_an_empty_result_is_never_all_healthy() -> None:
-    async def story(world: World) -> None:
-        await divided_one_to_two(world)
-        await without_room(world, "member2")
-        await world.client.patch(CLUSTERS, "member1", DRAIN)
-        await world.until(lambda: tasks(world, NGINX) == ["member1"], 60)
-        nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
-        await world.client.patch(POLICIES, "nginx-propagation", {"spec": {"placement": nowhere}}, "default")
-        await world.sleep(60)
-        assert world.assigned(NGINX) == {"member2": 3}, "no place is none to go to"
-        await world.client.delete(CLUSTERS, "member2")
-        await world.until(lambda: world.assigned(NGINX) == {}, 60)
-        await world.sleep(900)
-        assert tasks(world, NGINX) == ["member1"]
-        assert await ready_replicas(world, "member1", "nginx") == 1, "the last copy is still there"
-
-    play(story)
+@in_world()
+async def test_fault_1_an_empty_result_is_never_all_healthy(world: World) -> None:
+    await divided_one_to_two(world)
+    await without_room(world, "member2")
+    await world.client.patch(CLUSTERS, "member1", DRAIN)
+    await world.until(lambda: tasks(world, NGINX) == ["member1"], 60)
+    nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
+    await world.client.patch(POLICIES, "nginx-propagation", {"spec": {"placement": nowhere}}, "default")
+    await world.sleep(60)
+    assert world.assigned(NGINX) == {"member2": 3}, "no place is none to go to"
+    await world.client.delete(CLUSTERS, "member2")
+    await world.until(lambda: world.assigned(NGINX) == {}, 60)
+    await world.sleep(900)
+    assert tasks(world, NGINX) == ["member1"]
+    assert await ready_replicas(world, "member1", "nginx") == 1, "the last copy is still there"
 
 
-def test_fault_2_the_time_out_takes_no_healthy_copy_whose_replacement_is_not() -> None:
-    async def story(world: World) -> None:
-        await divided_one_to_two(world)
-        await without_room(world, "member2")
-        await world.client.patch(CLUSTERS, "member1", DRAIN)
-        await world.until(lambda: world.assigned(NGINX) == {"member2": 3}, 60)
-        await world.sleep(600 + 120)
-        assert tasks(world, NGINX) == ["member1"]
-        assert await ready_replicas(world, "member1", "nginx") == 1
-        await with_room(world, "member2")
-        await world.until(lambda: tasks(world, NGINX) == [], 60)
-        assert await ready_replicas(world, "member2", "nginx") == 3
-
-    play(story)
+@in_world()
+async def test_fault_2_the_time_out_takes_no_healthy_copy_whose_replacement_is_not(world: World) -> None:
+    await divided_one_to_two(world)
+    await without_room(world, "member2")
+    await world.client.patch(CLUSTERS, "member1", DRAIN)
+    await world.until(lambda: world.assigned(NGINX) == {"member2": 3}, 60)
+    await world.sleep(600 + 120)
+    assert tasks(world, NGINX) == ["member1"]
+    assert await ready_replicas(world, "member1", "nginx") == 1
+    await with_room(world, "member2")
+    await world.until(lambda: tasks(world, NGINX) == [], 60)
+    assert await ready_replicas(world, "member2", "nginx") == 3
 
 
 @pytest.mark.long
-def test_fault_3_with_directly_it_is_said_that_nothing_runs_until_the_cluster_is_back() -> None:
-    async def story(world: World) -> None:
-        directly = policy("web", by_weight({"member1": 1, "member2": 2}))
-        directly["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
-        await apply(world.client, deployment("web", 3), directly)
-        await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
-        await world.sleep(30)
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned("web-deployment") == {"member2": 3})
-        await world.sleep(5)
-        assert held(world, "web-deployment") == "WaitingForPurge"
-        await world.sleep(660)
-        assert held(world, "web-deployment") != ""
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"))
-        await world.sleep(30)
-        assert held(world, "web-deployment") == ""
-        assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [1, 2], "it is well"
-
-    play(story)
+@in_world()
+async def test_fault_3_with_directly_it_is_said_that_nothing_runs_until_the_cluster_is_back(world: World) -> None:
+    directly = policy("web", by_weight({"member1": 1, "member2": 2}))
+    directly["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
+    await apply(world.client, deployment("web", 3), directly)
+    await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
+    await world.sleep(30)
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned("web-deployment") == {"member2": 3})
+    await world.sleep(5)
+    assert held(world, "web-deployment") == "WaitingForPurge"
+    await world.sleep(660)
+    assert held(world, "web-deployment") != ""
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"))
+    await world.sleep(30)
+    assert held(world, "web-deployment") == ""
+    assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [1, 2], "it is well"
 
 
 @pytest.mark.long
-def test_fault_4_no_eviction_task_outlives_the_outage_and_bars_the_cluster() -> None:
-    async def story(world: World) -> None:
-        await divided_one_to_two(world)
-        await without_room(world, "member2")
-        there = await identities(world, "nginx")
-        await world.member("member1").stop()
-        await world.until(lambda: tasks(world, NGINX) == ["member1"])
-        await world.member("member1").start()
-        await world.until(lambda: tasks(world, NGINX) == [], 120)
-        assert (await identities(world, "nginx"))["member1"] == there["member1"]
-        await with_room(world, "member2")
-        await world.client.patch(DEPLOYMENTS, "nginx", {"spec": {"replicas": 6}}, "default")
-        await world.until(lambda: world.assigned(NGINX) == {"member1": 2, "member2": 4}, 60)
-
-    play(story)
+@in_world()
+async def test_fault_4_no_eviction_task_outlives_the_outage_and_bars_the_cluster(world: World) -> None:
+    await divided_one_to_two(world)
+    await without_room(world, "member2")
+    there = await identities(world, "nginx")
+    await world.member("member1").stop()
+    await world.until(lambda: tasks(world, NGINX) == ["member1"])
+    await world.member("member1").start()
+    await world.until(lambda: tasks(world, NGINX) == [], 120)
+    assert (await identities(world, "nginx"))["member1"] == there["member1"]
+    await with_room(world, "member2")
+    await world.client.patch(DEPLOYMENTS, "nginx", {"spec": {"replicas": 6}}, "default")
+    await world.until(lambda: world.assigned(NGINX) == {"member1": 2, "member2": 4}, 60)
 
 
 @pytest.mark.parametrize("policies", [[], [AT_ONCE]], ids=["in time", "at once"])
-def test_fault_5_a_control_plane_that_is_cut_off_evicts_nothing(policies: list[Manifest]) -> None:
-    async def story(world: World) -> None:
-        await divided_one_to_two(world)
-        for each in policies:
-            await world.client.create(CLUSTER_TAINT_POLICIES, each)
-        for name in FOUR:
-            world.member(name).pause()
-        await world.sleep(1_800)
-        assert world.assigned(NGINX) == {"member1": 1, "member2": 2}
-        assert not any("NoExecute" in taint for name in FOUR for taint in world.taints(name))
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_fault_5_a_control_plane_that_is_cut_off_evicts_nothing(world: World, policies: list[Manifest]) -> None:
+    await divided_one_to_two(world)
+    for each in policies:
+        await world.client.create(CLUSTER_TAINT_POLICIES, each)
+    for name in FOUR:
+        world.member(name).pause()
+    await world.sleep(1_800)
+    assert world.assigned(NGINX) == {"member1": 1, "member2": 2}
+    assert not any("NoExecute" in taint for name in FOUR for taint in world.taints(name))
 
 
 @pytest.mark.parametrize("field", ["zone", "provider"])
@@ -189,78 +179,70 @@ def test_fault_7_a_scale_up_with_failover_off_does_not_empty_the_unhealthy_clust
 
 
 @pytest.mark.long
-def test_fault_8_what_is_lost_is_spread_over_all_survivors() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 8), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
-        await world.until(lambda: world.assigned("web-deployment") == dict.fromkeys(FOUR, 2), 60)
-        await world.member("member1").stop()
-        await world.until(lambda: "member1" not in world.assigned("web-deployment"))
-        assert sorted(world.assigned("web-deployment").values()) == [2, 3, 3]
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_fault_8_what_is_lost_is_spread_over_all_survivors(world: World) -> None:
+    await apply(world.client, deployment("web", 8), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
+    await world.until(lambda: world.assigned("web-deployment") == dict.fromkeys(FOUR, 2), 60)
+    await world.member("member1").stop()
+    await world.until(lambda: "member1" not in world.assigned("web-deployment"))
+    assert sorted(world.assigned("web-deployment").values()) == [2, 3, 3]
 
 
-def test_fault_9_a_restart_with_an_unreachable_member_deletes_nothing() -> None:
-    async def story(world: World) -> None:
-        await divided_one_to_two(world)
-        before = await pod_names(world, "member1")
-        world.member("member1").pause()
-        await world.stop_controllers()
-        await world.sleep(5)
-        world.start_controllers()
-        await world.sleep(120)
-        assert world.assigned(NGINX) == {"member1": 1, "member2": 2}
-        work = world.work("member1", WORK)
-        assert work is not None
-        assert work.metadata.deletion_timestamp is None
-        world.member("member1").resume()
-        await world.sleep(120)
-        assert await pod_names(world, "member1") == before
-
-    play(story)
+@in_world()
+async def test_fault_9_a_restart_with_an_unreachable_member_deletes_nothing(world: World) -> None:
+    await divided_one_to_two(world)
+    before = await pod_names(world, "member1")
+    world.member("member1").pause()
+    await world.stop_controllers()
+    await world.sleep(5)
+    world.start_controllers()
+    await world.sleep(120)
+    assert world.assigned(NGINX) == {"member1": 1, "member2": 2}
+    work = world.work("member1", WORK)
+    assert work is not None
+    assert work.metadata.deletion_timestamp is None
+    world.member("member1").resume()
+    await world.sleep(120)
+    assert await pod_names(world, "member1") == before
 
 
-def test_fault_10_a_member_that_hangs_delays_no_other() -> None:
-    async def story(world: World) -> None:
-        world.member("member1").pause()
-        await apply(world.client, deployment("web", 3), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
-        await world.until(lambda: len(world.assigned("web-deployment")) == 3, 60)
-        await world.sleep(10)
-        for name in world.assigned("web-deployment").keys() - {"member1"}:
-            assert await ready_replicas(world, name, "web") == 1
-        await world.sleep_to_whole(10, offset=1)
-        await world.member("member2").stop()
-        await world.until(lambda: not world.is_ready("member2"), 39.5)
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_fault_10_a_member_that_hangs_delays_no_other(world: World) -> None:
+    world.member("member1").pause()
+    await apply(world.client, deployment("web", 3), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
+    await world.until(lambda: len(world.assigned("web-deployment")) == 3, 60)
+    await world.sleep(10)
+    for name in world.assigned("web-deployment").keys() - {"member1"}:
+        assert await ready_replicas(world, name, "web") == 1
+    await world.sleep_to_whole(10, offset=1)
+    await world.member("member2").stop()
+    await world.until(lambda: not world.is_ready("member2"), 39.5)
 
 
-def test_fault_10_a_kind_that_cannot_be_followed_in_a_member_stops_no_other_kind_there() -> None:
-    async def story(world: World) -> None:
-        definition = custom_definition()
-        member = world.member("member1").client
-        for client in (world.client, member):
-            await client.create(DEFINITIONS, definition)
-        await world.sleep(30)
-        await world.client.create(CRON_TABS, {"metadata": {"name": "nightly"}, "spec": {"at": "02:00"}}, "default")
-        here = {"clusterAffinity": {"clusterNames": ["member1"]}}
-        nightly = policy("nightly", here, kind="CronTab", api_version=CRON_TABS.api_version)
-        await apply(world.client, nightly)
-        await world.until(lambda: "member1" in world.assigned("nightly-crontab"), 60)
-        await world.sleep(10)
-        assert (await member.get(CRON_TABS, "nightly", "default"))["spec"] == {"at": "02:00"}
+@in_world()
+async def test_fault_10_a_kind_that_cannot_be_followed_in_a_member_stops_no_other_kind_there(world: World) -> None:
+    definition = custom_definition()
+    member = world.member("member1").client
+    for client in (world.client, member):
+        await client.create(DEFINITIONS, definition)
+    await world.sleep(30)
+    await world.client.create(CRON_TABS, {"metadata": {"name": "nightly"}, "spec": {"at": "02:00"}}, "default")
+    here = {"clusterAffinity": {"clusterNames": ["member1"]}}
+    nightly = policy("nightly", here, kind="CronTab", api_version=CRON_TABS.api_version)
+    await apply(world.client, nightly)
+    await world.until(lambda: "member1" in world.assigned("nightly-crontab"), 60)
+    await world.sleep(10)
+    assert (await member.get(CRON_TABS, "nightly", "default"))["spec"] == {"at": "02:00"}
 
-        await member.delete(DEFINITIONS, definition["metadata"]["name"])
-        await world.sleep(60)
-        await apply(world.client, deployment("web", 2), policy("web", here))
-        await world.until(lambda: world.assigned("web-deployment") == {"member1": 2}, 60)
-        await world.sleep(10)
-        assert await ready_replicas(world, "member1", "web") == 2
-        await member.delete(DEPLOYMENTS, "web", "default")
-        await world.sleep(10)
-        assert await ready_replicas(world, "member1", "web") == 2, "drift is seen and mended"
-
-    play(story)
+    await member.delete(DEFINITIONS, definition["metadata"]["name"])
+    await world.sleep(60)
+    await apply(world.client, deployment("web", 2), policy("web", here))
+    await world.until(lambda: world.assigned("web-deployment") == {"member1": 2}, 60)
+    await world.sleep(10)
+    assert await ready_replicas(world, "member1", "web") == 2
+    await member.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(10)
+    assert await ready_replicas(world, "member1", "web") == 2, "drift is seen and mended"
 
 
 def custom_definition() -> Manifest:
@@ -271,37 +253,33 @@ def custom_definition() -> Manifest:
     return {"metadata": {"name": "crontabs.stable.example.com"}, "spec": spec}
 
 
-def test_fault_11_health_from_before_the_replica_was_added_ends_no_task() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, *scenario("divided.yaml"))
-        await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
-        await world.sleep(120)
-        await world.member("member1").stop()
-        await world.until(lambda: tasks(world, NGINX) == ["member1"])
-        placed = world.seconds
-        await world.until(lambda: tasks(world, NGINX) == [])
-        assert world.seconds - placed >= 60, "the new replica takes a minute to become ready"
-        assert await ready_replicas(world, "member2", "nginx") == 3
-
-    play(story, timing=with_fields(Timing.karmada(), pod_startup_seconds=60))
+@in_world(timing=with_fields(Timing.karmada(), pod_startup_seconds=60))
+async def test_fault_11_health_from_before_the_replica_was_added_ends_no_task(world: World) -> None:
+    await apply(world.client, *scenario("divided.yaml"))
+    await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
+    await world.sleep(120)
+    await world.member("member1").stop()
+    await world.until(lambda: tasks(world, NGINX) == ["member1"])
+    placed = world.seconds
+    await world.until(lambda: tasks(world, NGINX) == [])
+    assert world.seconds - placed >= 60, "the new replica takes a minute to become ready"
+    assert await ready_replicas(world, "member2", "nginx") == 3
 
 
 @pytest.mark.long
-def test_fault_12_what_was_left_behind_is_removed_as_soon_as_the_cluster_is_ready() -> None:
-    async def story(world: World) -> None:
-        await divided_one_to_two(world)
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned(NGINX) == {"member2": 3})
-        await world.sleep(1_200)
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"))
-        ready = world.seconds
-        await world.until(lambda: world.work("member1", WORK) is None, 60)
-        assert world.seconds - ready < 3, "not after a back-off, and when placement has followed the return"
-        with pytest.raises(NotFound):
-            await world.member("member1").client.get(DEPLOYMENTS, "nginx", "default")
-
-    play(story)
+@in_world()
+async def test_fault_12_what_was_left_behind_is_removed_as_soon_as_the_cluster_is_ready(world: World) -> None:
+    await divided_one_to_two(world)
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned(NGINX) == {"member2": 3})
+    await world.sleep(1_200)
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"))
+    ready = world.seconds
+    await world.until(lambda: world.work("member1", WORK) is None, 60)
+    assert world.seconds - ready < 3, "not after a back-off, and when placement has followed the return"
+    with pytest.raises(NotFound):
+        await world.member("member1").client.get(DEPLOYMENTS, "nginx", "default")
 
 
 class SkewedClock:
@@ -319,21 +297,19 @@ class SkewedClock:
 
 
 @pytest.mark.parametrize("hours", [-3, 3])
-def test_fault_13_a_lease_is_judged_by_when_it_was_seen_and_not_by_the_members_clock(hours: int) -> None:
-    async def story(world: World) -> None:
-        member = world.member("member3")
-        await member.stop_agent()
-        supervisor = Supervisor("agent with a wrong clock")
-        client = Client(LinkedTransport(world.place, ADMIN, member.agent_link))
-        plane = with_fields(world.plane(client, supervisor), clock=SkewedClock(world.clock, timedelta(hours=hours)))
-        server = Server.of(
-            Client(LinkedTransport(member.place, ADMIN, member.agent_link)), world.randomness, supervisor
-        )
-        supervisor.start(Agent(plane, Member("member3", server, supervisor), MemberSide(world.timing)).start(), "agent")
-        await world.sleep(900)
-        assert world.is_ready("member3")
-        assert world.taints("member3") == set()
-        await supervisor.close()
-        await world.until(lambda: not world.is_ready("member3"), 40.5)
-
-    play(story)
+@in_world()
+async def test_fault_13_a_lease_is_judged_by_when_it_was_seen_and_not_by_the_members_clock(
+    world: World, hours: int
+) -> None:
+    member = world.member("member3")
+    await member.stop_agent()
+    supervisor = Supervisor("agent with a wrong clock")
+    client = Client(LinkedTransport(world.place, ADMIN, member.agent_link))
+    plane = with_fields(world.plane(client, supervisor), clock=SkewedClock(world.clock, timedelta(hours=hours)))
+    server = Server.of(Client(LinkedTransport(member.place, ADMIN, member.agent_link)), world.randomness, supervisor)
+    supervisor.start(Agent(plane, Member("member3", server, supervisor), MemberSide(world.timing)).start(), "agent")
+    await world.sleep(900)
+    assert world.is_ready("member3")
+    assert world.taints("member3") == set()
+    await supervisor.close()
+    await world.until(lambda: not world.is_ready("member3"), 40.5)

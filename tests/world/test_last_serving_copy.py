@@ -16,7 +16,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     held,
-    play,
+    in_world,
     policy,
     ready_replicas,
     tasks,
@@ -125,123 +125,113 @@ EVENTS: tuple[Callable[[World, str], Awaitable[Any]], ...] = (
     ],
     ids=["3", "1", "part"],
 )
-def test_s1_the_copy_that_serves_survives(
-    event: Callable[[World, str], Awaitable[Any]], placement: Manifest, replicas: int
+@in_world(THREE)
+async def test_s1_the_copy_that_serves_survives(
+    world: World, event: Callable[[World, str], Awaitable[Any]], placement: Manifest, replicas: int
 ) -> None:
-    async def story(world: World) -> None:
-        old, _ = await held_copy(world, placement, replicas)
-        before, uid = await ready_replicas(world, old, "web"), await uid_in(world, old)
-        assert before > 0
-        await event(world, old)
-        await world.sleep(300)
-        assert await ready_replicas(world, old, "web") >= before
-        assert await uid_in(world, old) == uid
-        assert (tasks(world, WEB), held(world, WEB)) == ([old], "ReplacementMissing")
-
-    play(story, THREE)
+    old, _ = await held_copy(world, placement, replicas)
+    before, uid = await ready_replicas(world, old, "web"), await uid_in(world, old)
+    assert before > 0
+    await event(world, old)
+    await world.sleep(300)
+    assert await ready_replicas(world, old, "web") >= before
+    assert await uid_in(world, old) == uid
+    assert (tasks(world, WEB), held(world, WEB)) == ([old], "ReplacementMissing")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("placement", "replicas"), [(ONE_COPY, 3), (DIVIDED, 3)], ids=["all", "part"])
-def test_s1_a_copy_that_was_only_cut_off_serves_on_when_it_is_seen_again(placement: Manifest, replicas: int) -> None:
-    async def story(world: World) -> None:
-        old, _ = await held_copy(world, placement, replicas, partitioned=True)
-        before, uid = await ready_replicas(world, old, "web"), await uid_in(world, old)
-        world.link("controllers", old).mend()
-        await world.until(lambda: world.is_ready(old), 100)
-        await world.sleep(300)
-        assert (await ready_replicas(world, old, "web"), await uid_in(world, old)) == (before, uid)
-        assert tasks(world, WEB) == [], "its eviction is withdrawn"
-
-    play(story, THREE)
-
-
-@pytest.mark.long
-def test_s1_a_degraded_copy_is_worth_what_serves_of_it() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 6), policy("web", DIVIDED))
-        await world.until(lambda: sum(world.assigned(WEB).values()) == 6, 60)
-        await world.sleep(30)
-        await without_room(world, "member1")
-        await without_room(world, "member2")
-        await world.client.patch(CLUSTERS, "member1", BY_HAND)
-        await world.until(lambda: world.assigned(WEB) == {"member2": 6}, 60)
-        await a_pod_that_restarts(world, "member1")
-        await world.sleep(GRACE_SECONDS + 1200)
-        assert await ready_replicas(world, "member1", "web") == 2, "two of three serve, and what replaces them does not"
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_s1_a_copy_that_was_only_cut_off_serves_on_when_it_is_seen_again(
+    world: World, placement: Manifest, replicas: int
+) -> None:
+    old, _ = await held_copy(world, placement, replicas, partitioned=True)
+    before, uid = await ready_replicas(world, old, "web"), await uid_in(world, old)
+    world.link("controllers", old).mend()
+    await world.until(lambda: world.is_ready(old), 100)
+    await world.sleep(300)
+    assert (await ready_replicas(world, old, "web"), await uid_in(world, old)) == (before, uid)
+    assert tasks(world, WEB) == [], "its eviction is withdrawn"
 
 
 @pytest.mark.long
-def test_s1_what_serves_no_more_than_its_replacement_goes_after_a_whole_grace_period() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2), policy("web", ONE_COPY))
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(30)
-        (old,) = world.assigned(WEB)
-        new = "member2" if old == "member1" else "member1"
-        await without_room(world, old)
-        await without_room(world, new)
-        await world.client.patch(CLUSTERS, old, BY_HAND)
-        await world.until(lambda: list(world.assigned(WEB)) == [new], 60)
-        await world.sleep(GRACE_SECONDS)
-        for pod in (await world.member(old).client.list(PODS, "default")).items:
-            await world.member(old).client.delete(PODS, pod.name, "default")
-        await world.sleep(GRACE_SECONDS - 60)
-        assert await ready_replicas(world, old, "web") == 0
-        assert tasks(world, WEB) == [old], "it may be restarting"
-        await world.sleep(120)
-        assert tasks(world, WEB) == [], "neither has served for ten minutes"
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_s1_a_degraded_copy_is_worth_what_serves_of_it(world: World) -> None:
+    await apply(world.client, deployment("web", 6), policy("web", DIVIDED))
+    await world.until(lambda: sum(world.assigned(WEB).values()) == 6, 60)
+    await world.sleep(30)
+    await without_room(world, "member1")
+    await without_room(world, "member2")
+    await world.client.patch(CLUSTERS, "member1", BY_HAND)
+    await world.until(lambda: world.assigned(WEB) == {"member2": 6}, 60)
+    await a_pod_that_restarts(world, "member1")
+    await world.sleep(GRACE_SECONDS + 1200)
+    assert await ready_replicas(world, "member1", "web") == 2, "two of three serve, and what replaces them does not"
 
 
 @pytest.mark.long
-def test_s4_a_hub_that_is_cut_off_ends_no_eviction_that_is_under_way() -> None:
-    async def story(world: World) -> None:
-        old, _ = await held_copy(world, ONE_COPY, 3)
-        uid = await uid_in(world, old)
-        for name in THREE:
-            world.link("controllers", name).cut()
-        await world.until(lambda: all(not world.is_ready(name) for name in THREE), 120)
-        await world.sleep(60)
-        assert await brake_engaged(world)
-        await world.sleep(900)
-        assert tasks(world, WEB) == [old]
-        for name in THREE:
-            world.link("controllers", name).mend()
-        await world.until(lambda: all(world.is_ready(name) for name in THREE), 120)
-        await world.sleep(120)
-        assert (await ready_replicas(world, old, "web"), await uid_in(world, old)) == (3, uid)
+@in_world(THREE)
+async def test_s1_what_serves_no_more_than_its_replacement_goes_after_a_whole_grace_period(world: World) -> None:
+    await apply(world.client, deployment("web", 2), policy("web", ONE_COPY))
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(30)
+    (old,) = world.assigned(WEB)
+    new = "member2" if old == "member1" else "member1"
+    await without_room(world, old)
+    await without_room(world, new)
+    await world.client.patch(CLUSTERS, old, BY_HAND)
+    await world.until(lambda: list(world.assigned(WEB)) == [new], 60)
+    await world.sleep(GRACE_SECONDS)
+    for pod in (await world.member(old).client.list(PODS, "default")).items:
+        await world.member(old).client.delete(PODS, pod.name, "default")
+    await world.sleep(GRACE_SECONDS - 60)
+    assert await ready_replicas(world, old, "web") == 0
+    assert tasks(world, WEB) == [old], "it may be restarting"
+    await world.sleep(120)
+    assert tasks(world, WEB) == [], "neither has served for ten minutes"
 
-    play(story, THREE)
+
+@pytest.mark.long
+@in_world(THREE)
+async def test_s4_a_hub_that_is_cut_off_ends_no_eviction_that_is_under_way(world: World) -> None:
+    old, _ = await held_copy(world, ONE_COPY, 3)
+    uid = await uid_in(world, old)
+    for name in THREE:
+        world.link("controllers", name).cut()
+    await world.until(lambda: all(not world.is_ready(name) for name in THREE), 120)
+    await world.sleep(60)
+    assert await brake_engaged(world)
+    await world.sleep(900)
+    assert tasks(world, WEB) == [old]
+    for name in THREE:
+        world.link("controllers", name).mend()
+    await world.until(lambda: all(world.is_ready(name) for name in THREE), 120)
+    await world.sleep(120)
+    assert (await ready_replicas(world, old, "web"), await uid_in(world, old)) == (3, uid)
 
 
 @pytest.mark.parametrize("beside", [{}, {"member3": 1}], ids=["alone", "with another one"])
-def test_l1_a_changed_placement_has_the_cluster_that_is_being_left_when_it_is_well_again(
+@in_world(THREE)
+async def test_l1_a_changed_placement_has_the_cluster_that_is_being_left_when_it_is_well_again(
+    world: World,
     beside: dict[str, int],
 ) -> None:
     """The open eviction barred the cluster, and waited for a place that there was not without it (seed 4223)."""
-
-    async def story(world: World) -> None:
-        old, _ = await held_copy(world, DIVIDED, 3)
-        uid = await uid_in(world, old)
-        wanted: Manifest = by_weight({old: 1, **beside})
-        if beside:
-            wanted["spreadConstraints"] = [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]
-            wanted["replicaScheduling"] = {
-                "replicaSchedulingType": "Divided",
-                "replicaDivisionPreference": "Aggregated",
-            }
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": wanted}}, "default")
-        await world.sleep(60)
-        assert tasks(world, WEB) == [old], "it is still tainted"
-        await world.client.patch(CLUSTERS, old, {"spec": {"taints": None}})
-        await world.sleep(120)
-        assert (tasks(world, WEB), sum(world.assigned(WEB).values())) == ([], 3)
-        assert set(world.assigned(WEB)) <= {old, *beside}
-        assert sum([await ready_replicas(world, name, "web") for name in world.assigned(WEB)]) == 3
-        assert await uid_in(world, old) == uid
-
-    play(story, THREE)
+    old, _ = await held_copy(world, DIVIDED, 3)
+    uid = await uid_in(world, old)
+    wanted: Manifest = by_weight({old: 1, **beside})
+    if beside:
+        wanted["spreadConstraints"] = [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]
+        wanted["replicaScheduling"] = {
+            "replicaSchedulingType": "Divided",
+            "replicaDivisionPreference": "Aggregated",
+        }
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": wanted}}, "default")
+    await world.sleep(60)
+    assert tasks(world, WEB) == [old], "it is still tainted"
+    await world.client.patch(CLUSTERS, old, {"spec": {"taints": None}})
+    await world.sleep(120)
+    assert (tasks(world, WEB), sum(world.assigned(WEB).values())) == ([], 3)
+    assert set(world.assigned(WEB)) <= {old, *beside}
+    assert sum([await ready_replicas(world, name, "web") for name in world.assigned(WEB)]) == 3
+    assert await uid_in(world, old) == uid

@@ -10,7 +10,7 @@ from leeward.api.names import execution_space, work_name
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.operations.orphans import delete_orphan
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy, ready_replicas
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, in_world, policy, ready_replicas
 from tests.world.test_orphans import found_in, reach_in, told
 
 WEB = work_name("Deployment", "web", "default")
@@ -40,53 +40,50 @@ async def deleted_at_once(world: World) -> None:
 
 @pytest.mark.parametrize("change", [moved, deleted, deleted_at_once])
 @pytest.mark.parametrize("member", ["member1", "member3"])
-def test_l3_what_a_deleted_work_left_to_the_next_goes_when_it_is_wanted_no_more(member: str, change: Change) -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2), policy("web", on_one(member)))
-        await world.sleep(60)
-        await world.client.delete(WORKS, WEB, execution_space(member))
-        await world.until(lambda: world.work(member, WEB) is None, 60)
-        assert await ready_replicas(world, member, "web") == 2, "a hand at the Work takes no copy"
-        await change(world)
-        await world.sleep(120)
-        assert await ready_replicas(world, member, "web") == -1
-        assert world.work(member, WEB) is None
-
-    play(story)
+@in_world()
+async def test_l3_what_a_deleted_work_left_to_the_next_goes_when_it_is_wanted_no_more(
+    world: World, member: str, change: Change
+) -> None:
+    await apply(world.client, deployment("web", 2), policy("web", on_one(member)))
+    await world.sleep(60)
+    await world.client.delete(WORKS, WEB, execution_space(member))
+    await world.until(lambda: world.work(member, WEB) is None, 60)
+    assert await ready_replicas(world, member, "web") == 2, "a hand at the Work takes no copy"
+    await change(world)
+    await world.sleep(120)
+    assert await ready_replicas(world, member, "web") == -1
+    assert world.work(member, WEB) is None
 
 
 @pytest.mark.parametrize("change", [moved, deleted, deleted_at_once])
 @pytest.mark.parametrize("member", ["member1", "member3"])
 @pytest.mark.parametrize("seconds", [0, 2, 4])
-def test_l3_where_the_controllers_end_before_a_successor_is_made_the_copy_goes_or_is_listed(
-    member: str, change: Change, seconds: int
+@in_world()
+async def test_l3_where_the_controllers_end_before_a_successor_is_made_the_copy_goes_or_is_listed(
+    world: World, member: str, change: Change, seconds: int
 ) -> None:
     """Nobody remembers the Work then. They end `seconds` after the change."""
-
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2), policy("web", on_one(member)))
-        await world.sleep(60)
-        await world.client.delete(WORKS, WEB, execution_space(member))
-        await world.until(lambda: world.work(member, WEB) is None, 60)
-        await change(world)
-        await world.sleep(seconds)
-        assert world.work(member, WEB) is None, "its successor is still to come"
-        world.crash_controllers()
-        await world.sleep(30)
-        world.start_controllers()
-        least = 2
-        for _ in range(120):
-            await world.sleep(1)
-            least = min(least, sum([max(0, await ready_replicas(world, name, "web")) for name in world.members]))
-        is_there = await ready_replicas(world, member, "web") == 2
-        orphans = (await found_in(world)).orphans
-        assert told(orphans) == ({f"Deployment default/web in {member}"} if is_there else set())
-        if change is moved:
-            assert least == 2, "as many serve as before, all the time"
-            assert await ready_replicas(world, "member2", "web") == 2
-        for orphan in orphans:
-            assert await delete_orphan(world.client, reach_in(world), orphan)
-        await world.sleep(30)
-        assert await ready_replicas(world, member, "web") == -1
-
-    play(story)
+    await apply(world.client, deployment("web", 2), policy("web", on_one(member)))
+    await world.sleep(60)
+    await world.client.delete(WORKS, WEB, execution_space(member))
+    await world.until(lambda: world.work(member, WEB) is None, 60)
+    await change(world)
+    await world.sleep(seconds)
+    assert world.work(member, WEB) is None, "its successor is still to come"
+    world.crash_controllers()
+    await world.sleep(30)
+    world.start_controllers()
+    least = 2
+    for _ in range(120):
+        await world.sleep(1)
+        least = min(least, sum([max(0, await ready_replicas(world, name, "web")) for name in world.members]))
+    is_there = await ready_replicas(world, member, "web") == 2
+    orphans = (await found_in(world)).orphans
+    assert told(orphans) == ({f"Deployment default/web in {member}"} if is_there else set())
+    if change is moved:
+        assert least == 2, "as many serve as before, all the time"
+        assert await ready_replicas(world, "member2", "web") == 2
+    for orphan in orphans:
+        assert await delete_orphan(world.client, reach_in(world), orphan)
+    await world.sleep(30)
+    assert await ready_replicas(world, member, "web") == -1

@@ -14,7 +14,7 @@ from leeward.lint.objects import LintObject
 from leeward.lint.picture import LintPicture, objects_of
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import Requests
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, held, play, policy
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, held, in_world, policy
 
 HIDDEN = "aGlkZGVu"
 """Text that is never asked for: the value of a Secret."""
@@ -84,48 +84,44 @@ async def has(world: World, member: str, resource: Resource[Manifest], name: str
 
 
 @pytest.mark.long
-def test_what_is_found_is_what_an_outage_then_shows() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        report, _ = await look(world)
-        assert (report.unseen, report.unasked) == ((), [])
-        assert {(finding.rule, finding.about) for finding in report.findings} == {
-            ("LW002", "PropagationPolicy default/for-ever"),
-            ("LW003", "PropagationPolicy default/solo"),
-            ("LW004", "PropagationPolicy default/hard"),
-            ("LW009", "Deployment default/needy"),
-        }
-        assert set(world.assigned("hard-deployment")) == set(ALL)
-        names = ("good", "for-ever", "solo", "needy", "taken")
-        before = {name: [*world.assigned(f"{name}-deployment")] for name in names}
-        assert set(map(tuple, before.values())) == {("member1",)}
-        await world.member("member1").stop()
-        await world.sleep(OUTAGE)
-        stay = {name for name in names if "member1" in world.assigned(f"{name}-deployment")}
-        assert stay == {"for-ever", "solo"}
-        assert "member1" in world.assigned("hard-deployment")
-        assert [held(world, f"{name}-deployment") for name in ("for-ever", "solo", "hard")] == [
-            "",
-            "NoPlaceToGo",
-            "NoPlaceToGo",
-        ]
-        [there] = world.assigned("needy-deployment")
-        assert await has(world, there, DEPLOYMENTS, "needy")
-        assert not await has(world, there, CONFIG_MAPS, "needy")
-        [taken] = world.assigned("taken-deployment")
-        assert await has(world, taken, SECRETS, "taken")
-
-    play(story)
+@in_world()
+async def test_what_is_found_is_what_an_outage_then_shows(world: World) -> None:
+    await populate(world)
+    report, _ = await look(world)
+    assert (report.unseen, report.unasked) == ((), [])
+    assert {(finding.rule, finding.about) for finding in report.findings} == {
+        ("LW002", "PropagationPolicy default/for-ever"),
+        ("LW003", "PropagationPolicy default/solo"),
+        ("LW004", "PropagationPolicy default/hard"),
+        ("LW009", "Deployment default/needy"),
+    }
+    assert set(world.assigned("hard-deployment")) == set(ALL)
+    names = ("good", "for-ever", "solo", "needy", "taken")
+    before = {name: [*world.assigned(f"{name}-deployment")] for name in names}
+    assert set(map(tuple, before.values())) == {("member1",)}
+    await world.member("member1").stop()
+    await world.sleep(OUTAGE)
+    stay = {name for name in names if "member1" in world.assigned(f"{name}-deployment")}
+    assert stay == {"for-ever", "solo"}
+    assert "member1" in world.assigned("hard-deployment")
+    assert [held(world, f"{name}-deployment") for name in ("for-ever", "solo", "hard")] == [
+        "",
+        "NoPlaceToGo",
+        "NoPlaceToGo",
+    ]
+    [there] = world.assigned("needy-deployment")
+    assert await has(world, there, DEPLOYMENTS, "needy")
+    assert not await has(world, there, CONFIG_MAPS, "needy")
+    [taken] = world.assigned("taken-deployment")
+    assert await has(world, taken, SECRETS, "taken")
 
 
-def test_looking_writes_nothing_and_asks_for_no_secret() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        requests = Requests(world)
-        _, objects = await look(world)
-        assert set(requests.methods) == {"GET"}
-        secrets = [each for each in objects if (each.kind, each.name) == ("Secret", "taken")]
-        assert [each.manifest.get("data") for each in secrets] == [None]
-        assert HIDDEN not in str([each.manifest for each in objects])
-
-    play(story)
+@in_world()
+async def test_looking_writes_nothing_and_asks_for_no_secret(world: World) -> None:
+    await populate(world)
+    requests = Requests(world)
+    _, objects = await look(world)
+    assert set(requests.methods) == {"GET"}
+    secrets = [each for each in objects if (each.kind, each.name) == ("Secret", "taken")]
+    assert [each.manifest.get("data") for each in secrets] == [None]
+    assert HIDDEN not in str([each.manifest for each in objects])

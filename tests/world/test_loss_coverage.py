@@ -21,7 +21,7 @@ from leeward.core.loss_coverage import FleetNow, LossCoverage
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, in_world, play, policy
 
 THREE: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
 ONLY_MEMBER1 = {
@@ -68,32 +68,30 @@ def measured(world: World, name: str) -> dict[str, float | None]:
     return {member: read(metric, {"member_cluster": member}) for member in THREE}
 
 
-def test_a_cluster_says_what_finds_no_room_when_it_is_lost_as_resilience_does() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        await world.sleep(130)
-        assert await reasons(world) == {
-            "member1": "RoomMissing",
-            "member2": "RoomElsewhere",
-            "member3": "NothingRunsHere",
-        }
-        said = (await coverage(world))["member1"]
-        assert said is not None
-        assert (said.status, said.message) == ("False", SOLO + "`leeward what-if --fail member1` says why")
-        state = await picture(world)
-        assert f"I{said.message[1:]}." in explain_cluster(state, "member1").why
-        told = survey(state, losses_by(state, "cluster"))
-        assert measured(world, "replicas") == {loss.loss: loss.missing for loss in told.losses}
-        assert measured(world, "applications") == {loss.loss: loss.wanting for loss in told.losses}
-        placement = {"replicaScheduling": {"replicaSchedulingType": "Divided"}}
-        await world.client.patch(
-            POLICIES, "solo", {"spec": {"placement": {**placement, "clusterAffinity": None}}}, "default"
-        )
-        await world.sleep(130)
-        assert (await reasons(world))["member1"] == "RoomElsewhere"
-        assert measured(world, "replicas")["member1"] == 0
-
-    play(story, THREE, manager=looking(Looks()))
+@in_world(THREE, manager=looking(Looks()))
+async def test_a_cluster_says_what_finds_no_room_when_it_is_lost_as_resilience_does(world: World) -> None:
+    await populate(world)
+    await world.sleep(130)
+    assert await reasons(world) == {
+        "member1": "RoomMissing",
+        "member2": "RoomElsewhere",
+        "member3": "NothingRunsHere",
+    }
+    said = (await coverage(world))["member1"]
+    assert said is not None
+    assert (said.status, said.message) == ("False", SOLO + "`leeward what-if --fail member1` says why")
+    state = await picture(world)
+    assert f"I{said.message[1:]}." in explain_cluster(state, "member1").why
+    told = survey(state, losses_by(state, "cluster"))
+    assert measured(world, "replicas") == {loss.loss: loss.missing for loss in told.losses}
+    assert measured(world, "applications") == {loss.loss: loss.wanting for loss in told.losses}
+    placement = {"replicaScheduling": {"replicaSchedulingType": "Divided"}}
+    await world.client.patch(
+        POLICIES, "solo", {"spec": {"placement": {**placement, "clusterAffinity": None}}}, "default"
+    )
+    await world.sleep(130)
+    assert (await reasons(world))["member1"] == "RoomElsewhere"
+    assert measured(world, "replicas")["member1"] == 0
 
 
 @pytest.mark.long
@@ -175,33 +173,29 @@ def test_what_changes_in_one_place_is_looked_at_there_and_a_repeated_answer_is_n
     play(story, THREE, manager=looking(looks))
 
 
-def test_it_goes_with_its_cluster_and_a_restart_says_it_anew_without_a_write() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        await world.sleep(400)
-        before = {each.name: each.metadata.resource_version for each in (await world.client.list(CLUSTERS)).items}
-        await world.stop_controllers()
-        world.start_controllers()
-        await world.sleep(200)
-        after = {each.name: each.metadata.resource_version for each in (await world.client.list(CLUSTERS)).items}
-        assert after == before
-        assert measured(world, "replicas")["member1"] == 3
-        await world.client.delete(CLUSTERS, "member3")
-        await world.sleep(200)
-        assert measured(world, "replicas")["member3"] is None
-
-    play(story, THREE, manager=looking(Looks()))
+@in_world(THREE, manager=looking(Looks()))
+async def test_it_goes_with_its_cluster_and_a_restart_says_it_anew_without_a_write(world: World) -> None:
+    await populate(world)
+    await world.sleep(400)
+    before = {each.name: each.metadata.resource_version for each in (await world.client.list(CLUSTERS)).items}
+    await world.stop_controllers()
+    world.start_controllers()
+    await world.sleep(200)
+    after = {each.name: each.metadata.resource_version for each in (await world.client.list(CLUSTERS)).items}
+    assert after == before
+    assert measured(world, "replicas")["member1"] == 3
+    await world.client.delete(CLUSTERS, "member3")
+    await world.sleep(200)
+    assert measured(world, "replicas")["member3"] is None
 
 
-def test_of_one_cluster_alone_it_says_that_the_brake_would_hold_everything() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1})))
-        await world.sleep(130)
-        said = (await coverage(world))["member1"]
-        assert said is not None
-        assert (said.status, said.reason) == ("False", "BrakeWouldHold")
-
-    play(story, {"member1": "Push"}, manager=looking(Looks()))
+@in_world({"member1": "Push"}, manager=looking(Looks()))
+async def test_of_one_cluster_alone_it_says_that_the_brake_would_hold_everything(world: World) -> None:
+    await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1})))
+    await world.sleep(130)
+    said = (await coverage(world))["member1"]
+    assert said is not None
+    assert (said.status, said.reason) == ("False", "BrakeWouldHold")
 
 
 def test_after_an_outage_the_answer_is_that_of_the_clusters_that_are_left() -> None:

@@ -13,7 +13,18 @@ from leeward.api.names import EVICT_SHARED_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, held, play, policy, ready_replicas, tasks
+from tests.world.stories import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    apply,
+    deployment,
+    held,
+    in_world,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+)
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
 THREE: dict[str, Mode] = {**TWO, "member3": "Push"}
@@ -129,24 +140,21 @@ OUTAGES = {"unready": (unready, ready), "pause": (pause, resume), "stop": (stop,
 
 
 @pytest.mark.parametrize("outage", mostly_long(OUTAGES, "unready", "stop"))
-def test_s12_after_outage_and_return_everything_is_the_object_that_it_was(outage: str) -> None:
+@in_world(TWO)
+async def test_s12_after_outage_and_return_everything_is_the_object_that_it_was(world: World, outage: str) -> None:
     begin, end = OUTAGES[outage]
-
-    async def story(world: World) -> None:
-        await application(world)
-        before = {name: await identities(world, name) for name in ("member1",)}
-        await begin(world, "member1")
-        await world.until(lambda: any("NoExecute" in taint for taint in world.taints("member1")))
-        await world.sleep(900)
-        assert world.assigned(WEB, "shop") == {"member1": 2, "member2": 2}
-        assert reason_of(world, WEB) == "NothingToGain"
-        await end(world, "member1")
-        await world.until(lambda: world.is_ready("member1"), 120)
-        await world.sleep(300)
-        assert {name: await identities(world, name) for name in before} == before
-        assert reason_of(world, WEB) == ""
-
-    play(story, TWO)
+    await application(world)
+    before = {name: await identities(world, name) for name in ("member1",)}
+    await begin(world, "member1")
+    await world.until(lambda: any("NoExecute" in taint for taint in world.taints("member1")))
+    await world.sleep(900)
+    assert world.assigned(WEB, "shop") == {"member1": 2, "member2": 2}
+    assert reason_of(world, WEB) == "NothingToGain"
+    await end(world, "member1")
+    await world.until(lambda: world.is_ready("member1"), 120)
+    await world.sleep(300)
+    assert {name: await identities(world, name) for name in before} == before
+    assert reason_of(world, WEB) == ""
 
 
 def reason_of(world: World, name: str) -> str:
@@ -170,121 +178,111 @@ async def lose(world: World, *names: str) -> None:
 
 
 @pytest.mark.long
-def test_s12_a_copy_that_a_new_cluster_replaces_leaves() -> None:
-    async def story(world: World) -> None:
-        await copies(world, everywhere(*THREE, most=2))
-        kept, lost = sorted(world.assigned(WEB))
-        (free,) = THREE.keys() - {kept, lost}
-        await lose(world, lost)
-        assert set(world.assigned(WEB)) == {kept, free}
-        assert await ready_replicas(world, free, "web") == 2
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_s12_a_copy_that_a_new_cluster_replaces_leaves(world: World) -> None:
+    await copies(world, everywhere(*THREE, most=2))
+    kept, lost = sorted(world.assigned(WEB))
+    (free,) = THREE.keys() - {kept, lost}
+    await lose(world, lost)
+    assert set(world.assigned(WEB)) == {kept, free}
+    assert await ready_replicas(world, free, "web") == 2
 
 
-def test_s12_of_two_lost_copies_one_leaves_where_one_new_cluster_is_free() -> None:
-    async def story(world: World) -> None:
-        await copies(world, everywhere(*FOUR, most=3))
-        kept, *lost = sorted(world.assigned(WEB), key=lambda name: name != "member4")
-        (free,) = FOUR.keys() - world.assigned(WEB).keys()
-        await lose(world, *lost)
-        assert {kept, free} < set(world.assigned(WEB)) < set(FOUR)
-        assert held(world, WEB) == "NothingToGain"
-        (left,) = FOUR.keys() - world.assigned(WEB).keys()
-        assert left in lost
-        assert len(tasks(world, WEB)) <= 1
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_s12_of_two_lost_copies_one_leaves_where_one_new_cluster_is_free(world: World) -> None:
+    await copies(world, everywhere(*FOUR, most=3))
+    kept, *lost = sorted(world.assigned(WEB), key=lambda name: name != "member4")
+    (free,) = FOUR.keys() - world.assigned(WEB).keys()
+    await lose(world, *lost)
+    assert {kept, free} < set(world.assigned(WEB)) < set(FOUR)
+    assert held(world, WEB) == "NothingToGain"
+    (left,) = FOUR.keys() - world.assigned(WEB).keys()
+    assert left in lost
+    assert len(tasks(world, WEB)) <= 1
 
 
-def test_what_a_person_asks_for_is_done_although_nothing_replaces_it() -> None:
-    async def story(world: World) -> None:
-        await copies(world, everywhere("member1", "member2"))
-        await world.client.patch(CLUSTERS, "member1", BY_HAND)
-        await world.until(lambda: list(world.assigned(WEB)) == ["member2"], 60)
-        await world.sleep(60)
-        assert await ready_replicas(world, "member1", "web") == -1
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_what_a_person_asks_for_is_done_although_nothing_replaces_it(world: World) -> None:
+    await copies(world, everywhere("member1", "member2"))
+    await world.client.patch(CLUSTERS, "member1", BY_HAND)
+    await world.until(lambda: list(world.assigned(WEB)) == ["member2"], 60)
+    await world.sleep(60)
+    assert await ready_replicas(world, "member1", "web") == -1
 
 
-def test_a_policy_that_taints_a_living_cluster_is_no_person() -> None:
-    async def story(world: World) -> None:
-        await copies(world, everywhere("member1", "member2"))
-        condition = {"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}
-        taint = {"key": "example.com/down", "effect": "NoExecute"}
-        spec = {"taints": [taint], "addOnConditions": [condition]}
-        await world.client.create(TAINT_POLICIES, {"metadata": {"name": "down"}, "spec": spec})
-        uid = (await world.member("member1").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"]
-        world.member("member1").set_ready(False)
-        await world.until(lambda: "example.com/down" in str(world.taints("member1")), 120)
-        await world.sleep(30)
-        assert held(world, WEB) == "NothingToGain"
-        world.member("member1").set_ready(True)
-        await world.until(lambda: world.is_ready("member1"), 120)
-        await world.sleep(60)
-        assert set(world.assigned(WEB)) == {"member1", "member2"}
-        assert (await world.member("member1").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_policy_that_taints_a_living_cluster_is_no_person(world: World) -> None:
+    await copies(world, everywhere("member1", "member2"))
+    condition = {"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}
+    taint = {"key": "example.com/down", "effect": "NoExecute"}
+    spec = {"taints": [taint], "addOnConditions": [condition]}
+    await world.client.create(TAINT_POLICIES, {"metadata": {"name": "down"}, "spec": spec})
+    uid = (await world.member("member1").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"]
+    world.member("member1").set_ready(False)
+    await world.until(lambda: "example.com/down" in str(world.taints("member1")), 120)
+    await world.sleep(30)
+    assert held(world, WEB) == "NothingToGain"
+    world.member("member1").set_ready(True)
+    await world.until(lambda: world.is_ready("member1"), 120)
+    await world.sleep(60)
+    assert set(world.assigned(WEB)) == {"member1", "member2"}
+    assert (await world.member("member1").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_no_taint_evicts_what_others_live_in_unless_its_policy_says_so(asked: bool) -> None:
-    async def story(world: World) -> None:
-        await world.client.create(CRDS, widget_definition())
-        annotations = {"annotations": {EVICT_SHARED_ANNOTATION: "true"}} if asked else {}
-        selector = (CRDS.api_version, CRDS.kind, "widgets.example.com")
-        placement = everywhere("member1", "member3", most=1)
-        await world.client.create(POLICIES, cluster_policy(placement, selector, **annotations))
-        await world.sleep(30)
-        (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
-        (old,) = [target.name for target in binding.spec.clusters]
-        uid = (await world.member(old).client.get(CRDS, "widgets.example.com"))["metadata"]["uid"]
-        await world.client.patch(CLUSTERS, old, BY_HAND)
-        await world.sleep(120)
-        (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
-        condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
-        if asked:
-            assert [target.name for target in binding.spec.clusters] != [old]
-            with pytest.raises(NotFound):
-                await world.member(old).client.get(CRDS, "widgets.example.com")
-        else:
-            assert [target.name for target in binding.spec.clusters] == [old]
-            assert condition is not None
-            assert condition.reason == "SharedResource"
-            assert EVICT_SHARED_ANNOTATION in condition.message
-            assert (await world.member(old).client.get(CRDS, "widgets.example.com"))["metadata"]["uid"] == uid
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_no_taint_evicts_what_others_live_in_unless_its_policy_says_so(world: World, asked: bool) -> None:
+    await world.client.create(CRDS, widget_definition())
+    annotations = {"annotations": {EVICT_SHARED_ANNOTATION: "true"}} if asked else {}
+    selector = (CRDS.api_version, CRDS.kind, "widgets.example.com")
+    placement = everywhere("member1", "member3", most=1)
+    await world.client.create(POLICIES, cluster_policy(placement, selector, **annotations))
+    await world.sleep(30)
+    (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
+    (old,) = [target.name for target in binding.spec.clusters]
+    uid = (await world.member(old).client.get(CRDS, "widgets.example.com"))["metadata"]["uid"]
+    await world.client.patch(CLUSTERS, old, BY_HAND)
+    await world.sleep(120)
+    (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
+    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    if asked:
+        assert [target.name for target in binding.spec.clusters] != [old]
+        with pytest.raises(NotFound):
+            await world.member(old).client.get(CRDS, "widgets.example.com")
+    else:
+        assert [target.name for target in binding.spec.clusters] == [old]
+        assert condition is not None
+        assert condition.reason == "SharedResource"
+        assert EVICT_SHARED_ANNOTATION in condition.message
+        assert (await world.member(old).client.get(CRDS, "widgets.example.com"))["metadata"]["uid"] == uid
 
 
 @pytest.mark.parametrize("preserved", [False, True])
-def test_what_has_no_replicas_is_preserved_in_a_failover_where_its_policy_says_so(preserved: bool) -> None:
-    async def story(world: World) -> None:
-        placement = everywhere("member1", "member3", most=1)
-        chosen = policy("settings", placement, "ConfigMap", "v1")
-        chosen["spec"]["preserveResourcesOnDeletion"] = preserved
-        settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}
-        await apply(world.client, settings, chosen)
-        await world.until(lambda: bool(world.assigned("settings-configmap")), 60)
-        await world.sleep(30)
-        (old,) = world.assigned("settings-configmap")
-        uid = (await world.member(old).client.get(CONFIG_MAPS, "settings", "default"))["metadata"]["uid"]
-        await lose(world, old)
-        await world.sleep(60)
-        (new,) = world.assigned("settings-configmap")
-        assert new != old
-        await world.member(old).start()
-        await world.until(lambda: world.is_ready(old), 120)
-        await world.sleep(60)
-        if preserved:
-            assert (await world.member(old).client.get(CONFIG_MAPS, "settings", "default"))["metadata"]["uid"] == uid
-        else:
-            with pytest.raises(NotFound):
-                await world.member(old).client.get(CONFIG_MAPS, "settings", "default")
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_what_has_no_replicas_is_preserved_in_a_failover_where_its_policy_says_so(
+    world: World, preserved: bool
+) -> None:
+    placement = everywhere("member1", "member3", most=1)
+    chosen = policy("settings", placement, "ConfigMap", "v1")
+    chosen["spec"]["preserveResourcesOnDeletion"] = preserved
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}
+    await apply(world.client, settings, chosen)
+    await world.until(lambda: bool(world.assigned("settings-configmap")), 60)
+    await world.sleep(30)
+    (old,) = world.assigned("settings-configmap")
+    uid = (await world.member(old).client.get(CONFIG_MAPS, "settings", "default"))["metadata"]["uid"]
+    await lose(world, old)
+    await world.sleep(60)
+    (new,) = world.assigned("settings-configmap")
+    assert new != old
+    await world.member(old).start()
+    await world.until(lambda: world.is_ready(old), 120)
+    await world.sleep(60)
+    if preserved:
+        assert (await world.member(old).client.get(CONFIG_MAPS, "settings", "default"))["metadata"]["uid"] == uid
+    else:
+        with pytest.raises(NotFound):
+            await world.member(old).client.get(CONFIG_MAPS, "settings", "default")
 
 
 def finite(name: str) -> Manifest:

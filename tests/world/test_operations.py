@@ -9,7 +9,7 @@ from leeward.operations.findings import Hold, Severity
 from leeward.operations.status import FleetStatus, look_at_fleet
 from leeward.operations.taints import CORDON, change_taints, with_taint, without_taints
 from leeward.sim.world import World
-from tests.world.stories import apply, by_weight, deployment, play, policy
+from tests.world.stories import apply, by_weight, deployment, in_world, play, policy
 
 BOTH = by_weight({"member1": 1, "member2": 1})
 ONLY_MEMBER1 = {"clusterAffinity": {"clusterNames": ["member1"]}}
@@ -72,45 +72,41 @@ def test_a_fleet_is_well_then_fails_then_is_dead_and_then_holds_what_has_no_plac
 
 
 @pytest.mark.long
-def test_a_drain_is_told_until_nothing_is_left_and_a_cordon_is_only_a_row() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2), policy("web", BOTH))
-        await world.sleep(60)
-        await start_drain(world.client, "member1", None)
-        await change_taints(world.client, "member2", with_taint(CORDON))
-        await world.sleep(0.5)
-        seen = await look(world)
-        assert states(seen)["member1"] is ClusterState.DRAINING
-        assert states(seen)["member2"] is ClusterState.CORDONED
-        assert [(finding.severity, finding.about) for finding in seen.findings if finding.about.startswith("c")] == [
-            (Severity.SOON, "cluster/member1")
-        ]
+@in_world()
+async def test_a_drain_is_told_until_nothing_is_left_and_a_cordon_is_only_a_row(world: World) -> None:
+    await apply(world.client, deployment("web", 2), policy("web", BOTH))
+    await world.sleep(60)
+    await start_drain(world.client, "member1", None)
+    await change_taints(world.client, "member2", with_taint(CORDON))
+    await world.sleep(0.5)
+    seen = await look(world)
+    assert states(seen)["member1"] is ClusterState.DRAINING
+    assert states(seen)["member2"] is ClusterState.CORDONED
+    assert [(finding.severity, finding.about) for finding in seen.findings if finding.about.startswith("c")] == [
+        (Severity.SOON, "cluster/member1")
+    ]
 
-        await change_taints(world.client, "member2", without_taints(CORDON))
-        await world.sleep(120)
-        assert await copies_in(world.client, "member1") == []
-        seen = await look(world)
-        assert (seen.findings, states(seen)["member1"]) == ([], ClusterState.DRAINED)
-        assert await undo_drain(world.client, "member1")
-        assert not await undo_drain(world.client, "member1")
-        assert states(await look(world))["member1"] is ClusterState.READY
-
-    play(story)
+    await change_taints(world.client, "member2", without_taints(CORDON))
+    await world.sleep(120)
+    assert await copies_in(world.client, "member1") == []
+    seen = await look(world)
+    assert (seen.findings, states(seen)["member1"]) == ([], ClusterState.DRAINED)
+    assert await undo_drain(world.client, "member1")
+    assert not await undo_drain(world.client, "member1")
+    assert states(await look(world))["member1"] is ClusterState.READY
 
 
-def test_a_brake_is_told_and_released() -> None:
-    async def story(world: World) -> None:
-        await world.sleep(60)
-        assert not (await release_brake(world.client)).brake.engaged
-        for name in world.members:
-            await world.member(name).stop()
-        await world.sleep(300)
-        seen = await look(world)
-        assert seen.findings[0].about == "brake"
-        assert seen.findings[0].sentence.startswith("the brake is engaged since ")
-        assert (await release_brake(world.client)).brake.engaged
-        assert (await read_brake(world.client)).brake.overruled
-        await world.sleep(1)
-        assert "the brake is released by hand" in {f.sentence.partition(",")[0] for f in (await look(world)).findings}
-
-    play(story)
+@in_world()
+async def test_a_brake_is_told_and_released(world: World) -> None:
+    await world.sleep(60)
+    assert not (await release_brake(world.client)).brake.engaged
+    for name in world.members:
+        await world.member(name).stop()
+    await world.sleep(300)
+    seen = await look(world)
+    assert seen.findings[0].about == "brake"
+    assert seen.findings[0].sentence.startswith("the brake is engaged since ")
+    assert (await release_brake(world.client)).brake.engaged
+    assert (await read_brake(world.client)).brake.overruled
+    await world.sleep(1)
+    assert "the brake is released by hand" in {f.sentence.partition(",")[0] for f in (await look(world)).findings}

@@ -22,7 +22,7 @@ from leeward.operations import OperationFailed
 from leeward.operations.outage_story import StoryLine, Tone
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
-from tests.world.stories import apply, by_weight, deployment, play, policy, tasks, with_room, without_room
+from tests.world.stories import apply, by_weight, deployment, in_world, play, policy, tasks, with_room, without_room
 
 WEB = "web-deployment"
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Pull", "member3": "Push", "member4": "Push"}
@@ -100,91 +100,85 @@ async def returned(world: World, name: str = "member1") -> None:
 
 
 @pytest.mark.long
-def test_an_outage_is_told_from_the_first_failed_probe_until_it_is_cleaned_up() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
-        assert await outages(world) == [], "while all is well there is nothing to tell"
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned(WEB) == {"member2": 3})
-        await world.sleep(30)
-        outage = await only_outage(world)
-        uid, status = outage.metadata.uid, outage.status
-        assert outage.name == f"member1-{outage.spec.since:%Y%m%d-%H%M%S}"
-        assert (status.phase, status.lasted, counts(outage)) == (OutagePhase.RUNNING, "running", {"Moved": 1})
-        assert kinds(outage) == [*UNTIL_READY, StepKind.NO_EXECUTE, StepKind.LEFT]
-        assert seconds_of(outage, StepKind.NOT_READY) == 30
-        assert seconds_of(outage, StepKind.NO_EXECUTE) == 330
-        assert seconds_of(outage, StepKind.LEFT) == 630
-        left = status.steps[-1]
-        assert (left.applications, left.healthy, left.to, left.tolerated_seconds) == (1, 1, ("member2",), 300)
-        (told,) = status.listed
-        assert (told.kind, told.namespace, told.name, told.to) == ("Deployment", "default", "web", {"member2": 1})
-        assert told.left_at == left.at
-        assert told.healthy_at is not None
-        assert told.recovery_seconds == (told.healthy_at - outage.spec.since).total_seconds() > 630
-        assert status.recovery.median_seconds == status.recovery.worst_seconds == told.recovery_seconds
-        assert status.recovery.worst == duration(status.recovery.worst_seconds)
-        assert [(point.due, point.moving, point.moved) for point in status.curve] == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-        sample = world.metrics.registry.get_sample_value
-        assert sample("leeward_recovery_seconds_count") == 1
-        assert sample("leeward_recovery_seconds_sum") == told.recovery_seconds
-        moved = {"member_cluster": "member1", "state": "Moved"}
-        assert sample("leeward_outage_applications", moved) == 1
+@in_world()
+async def test_an_outage_is_told_from_the_first_failed_probe_until_it_is_cleaned_up(world: World) -> None:
+    await placed(world)
+    await quiet(world)
+    assert await outages(world) == [], "while all is well there is nothing to tell"
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned(WEB) == {"member2": 3})
+    await world.sleep(30)
+    outage = await only_outage(world)
+    uid, status = outage.metadata.uid, outage.status
+    assert outage.name == f"member1-{outage.spec.since:%Y%m%d-%H%M%S}"
+    assert (status.phase, status.lasted, counts(outage)) == (OutagePhase.RUNNING, "running", {"Moved": 1})
+    assert kinds(outage) == [*UNTIL_READY, StepKind.NO_EXECUTE, StepKind.LEFT]
+    assert seconds_of(outage, StepKind.NOT_READY) == 30
+    assert seconds_of(outage, StepKind.NO_EXECUTE) == 330
+    assert seconds_of(outage, StepKind.LEFT) == 630
+    left = status.steps[-1]
+    assert (left.applications, left.healthy, left.to, left.tolerated_seconds) == (1, 1, ("member2",), 300)
+    (told,) = status.listed
+    assert (told.kind, told.namespace, told.name, told.to) == ("Deployment", "default", "web", {"member2": 1})
+    assert told.left_at == left.at
+    assert told.healthy_at is not None
+    assert told.recovery_seconds == (told.healthy_at - outage.spec.since).total_seconds() > 630
+    assert status.recovery.median_seconds == status.recovery.worst_seconds == told.recovery_seconds
+    assert status.recovery.worst == duration(status.recovery.worst_seconds)
+    assert [(point.due, point.moving, point.moved) for point in status.curve] == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    sample = world.metrics.registry.get_sample_value
+    assert sample("leeward_recovery_seconds_count") == 1
+    assert sample("leeward_recovery_seconds_sum") == told.recovery_seconds
+    moved = {"member_cluster": "member1", "state": "Moved"}
+    assert sample("leeward_outage_applications", moved) == 1
 
-        await returned(world)
-        await world.sleep(60)
-        outage = await only_outage(world)
-        assert (outage.metadata.uid, outage.status.phase) == (uid, OutagePhase.OVER)
-        assert outage.status.returned_at is not None
-        assert outage.status.cleaned_at is not None
-        assert outage.status.lasted == duration((outage.status.returned_at - outage.spec.since).total_seconds())
-        assert set(kinds(outage)[4:]) == {StepKind.RETURNED, StepKind.CLEANED}
-        assert counts(outage) == {"Moved": 1}
-        assert sample("leeward_outage_applications", moved) is None, "nothing is lost any more"
-
-    play(story)
+    await returned(world)
+    await world.sleep(60)
+    outage = await only_outage(world)
+    assert (outage.metadata.uid, outage.status.phase) == (uid, OutagePhase.OVER)
+    assert outage.status.returned_at is not None
+    assert outage.status.cleaned_at is not None
+    assert outage.status.lasted == duration((outage.status.returned_at - outage.spec.since).total_seconds())
+    assert set(kinds(outage)[4:]) == {StepKind.RETURNED, StepKind.CLEANED}
+    assert counts(outage) == {"Moved": 1}
+    assert sample("leeward_outage_applications", moved) is None, "nothing is lost any more"
 
 
-def test_a_running_outage_says_what_comes_next_and_then_it_comes() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
-        await lost(world)
-        await world.sleep(10)
-        expected, leaving = await to_come(world)
-        assert expected.sentence == "NoExecute, unless it is back by then"
-        await world.until(lambda: "cluster.karmada.io/not-ready:NoExecute" in world.taints("member1"))
-        (taint,) = (taint for taint in world.cluster("member1").spec.taints if taint.effect == "NoExecute")
-        assert expected.at == taint.time_added
-        await world.sleep(10)
-        (expected,) = await to_come(world)
-        assert expected == leaving
-        assert expected.sentence == "1 application leaves"
-        await world.until(lambda: world.assigned(WEB) == {"member2": 3})
-        assert expected.at is not None
-        assert abs((world.clock.now() - expected.at).total_seconds()) < 1
-        await world.sleep(15)
-        (expected,) = await to_come(world)
-        assert expected.sentence == "member1 returns: the old copies of 1 application are deleted there"
-
-    play(story)
+@in_world()
+async def test_a_running_outage_says_what_comes_next_and_then_it_comes(world: World) -> None:
+    await placed(world)
+    await quiet(world)
+    await lost(world)
+    await world.sleep(10)
+    expected, leaving = await to_come(world)
+    assert expected.sentence == "NoExecute, unless it is back by then"
+    await world.until(lambda: "cluster.karmada.io/not-ready:NoExecute" in world.taints("member1"))
+    (taint,) = (taint for taint in world.cluster("member1").spec.taints if taint.effect == "NoExecute")
+    assert expected.at == taint.time_added
+    await world.sleep(10)
+    (expected,) = await to_come(world)
+    assert expected == leaving
+    assert expected.sentence == "1 application leaves"
+    await world.until(lambda: world.assigned(WEB) == {"member2": 3})
+    assert expected.at is not None
+    assert abs((world.clock.now() - expected.at).total_seconds()) < 1
+    await world.sleep(15)
+    (expected,) = await to_come(world)
+    assert expected.sentence == "member1 returns: the old copies of 1 application are deleted there"
 
 
-def test_who_will_find_no_place_is_not_said_to_leave() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await placed(world, "solo", {"member1": 1})
-        await quiet(world)
-        await lost(world)
-        await world.sleep(60)
-        taint, leaves, stays = await to_come(world)
-        assert taint.sentence.startswith("NoExecute")
-        assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application is due, and stays"}
-        details = [finding.details for finding in (await look_at_fleet(world.client, world.clock)).findings]
-        assert any("1 will not move" in detail for each in details for detail in each)
-
-    play(story)
+@in_world()
+async def test_who_will_find_no_place_is_not_said_to_leave(world: World) -> None:
+    await placed(world)
+    await placed(world, "solo", {"member1": 1})
+    await quiet(world)
+    await lost(world)
+    await world.sleep(60)
+    taint, leaves, stays = await to_come(world)
+    assert taint.sentence.startswith("NoExecute")
+    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application is due, and stays"}
+    details = [finding.details for finding in (await look_at_fleet(world.client, world.clock)).findings]
+    assert any("1 will not move" in detail for each in details for detail in each)
 
 
 async def to_come(world: World) -> list[StoryLine]:
@@ -230,221 +224,201 @@ def test_an_outage_is_written_a_few_times_however_many_applications_it_concerns(
 
 
 @pytest.mark.long
-def test_of_two_clusters_of_a_region_each_has_its_outage() -> None:
-    async def story(world: World) -> None:
-        await placed(world, "web", {"member1": 1, "member2": 1, "member3": 1}, 3)
-        await placed(world, "one", {"member1": 1, "member3": 1}, 2)
-        await quiet(world)
-        for name in ("member1", "member2"):
-            await world.member(name).stop()
-        await world.until(lambda: world.assigned(WEB) == {"member3": 3})
-        await world.sleep(120)
-        first, second = await only_outage(world, "member1"), await only_outage(world, "member2")
-        assert counts(first) == {"Moved": 2}
-        assert counts(second) == {"Moved": 1}
-        assert {each.name: dict(each.to) for each in first.status.listed}["one"] == {"member3": 1}
-        assert second.status.reason == "ClusterStatusUnknown", "it is a Pull cluster, of which nothing is heard"
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_of_two_clusters_of_a_region_each_has_its_outage(world: World) -> None:
+    await placed(world, "web", {"member1": 1, "member2": 1, "member3": 1}, 3)
+    await placed(world, "one", {"member1": 1, "member3": 1}, 2)
+    await quiet(world)
+    for name in ("member1", "member2"):
+        await world.member(name).stop()
+    await world.until(lambda: world.assigned(WEB) == {"member3": 3})
+    await world.sleep(120)
+    first, second = await only_outage(world, "member1"), await only_outage(world, "member2")
+    assert counts(first) == {"Moved": 2}
+    assert counts(second) == {"Moved": 1}
+    assert {each.name: dict(each.to) for each in first.status.listed}["one"] == {"member3": 1}
+    assert second.status.reason == "ClusterStatusUnknown", "it is a Pull cluster, of which nothing is heard"
 
 
-def test_an_outage_that_ends_before_anything_leaves_says_that_nothing_was_lost() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
+@in_world()
+async def test_an_outage_that_ends_before_anything_leaves_says_that_nothing_was_lost(world: World) -> None:
+    await placed(world)
+    await quiet(world)
+    await lost(world)
+    await world.sleep(60)
+    outage = await only_outage(world)
+    assert counts(outage) == {"Due": 1}
+    shown = (await world.client.get(UNTYPED, outage.name))["status"]
+    assert [shown[name] for name in ("lasted", "moved", "held", "phase")] == ["running", 0, 0, "Running"]
+    assert outage.status.listed[0].due_at is None, "no instant before there is a NoExecute taint"
+    await returned(world)
+    await world.sleep(10)
+    outage = await only_outage(world)
+    assert (outage.status.phase, counts(outage)) == (OutagePhase.OVER, {"Returned": 1})
+    assert kinds(outage) == [*UNTIL_READY, StepKind.RETURNED]
+    assert outage.status.recovery.count == 0
+
+
+@in_world()
+async def test_a_short_failure_that_does_not_count_is_no_outage(world: World) -> None:
+    await placed(world)
+    await quiet(world)
+    await world.member("member1").stop()
+    await world.sleep(20)
+    await world.member("member1").start()
+    await world.sleep(120)
+    assert await outages(world) == []
+
+
+@pytest.mark.long
+@in_world()
+async def test_a_cluster_that_fails_again_soon_is_in_the_same_outage_and_later_in_another_one(world: World) -> None:
+    await placed(world)
+    await quiet(world)
+    for _ in range(2):
         await lost(world)
         await world.sleep(60)
-        outage = await only_outage(world)
-        assert counts(outage) == {"Due": 1}
-        shown = (await world.client.get(UNTYPED, outage.name))["status"]
-        assert [shown[name] for name in ("lasted", "moved", "held", "phase")] == ["running", 0, 0, "Running"]
-        assert outage.status.listed[0].due_at is None, "no instant before there is a NoExecute taint"
         await returned(world)
-        await world.sleep(10)
-        outage = await only_outage(world)
-        assert (outage.status.phase, counts(outage)) == (OutagePhase.OVER, {"Returned": 1})
-        assert kinds(outage) == [*UNTIL_READY, StepKind.RETURNED]
-        assert outage.status.recovery.count == 0
-
-    play(story)
-
-
-def test_a_short_failure_that_does_not_count_is_no_outage() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
-        await world.member("member1").stop()
-        await world.sleep(20)
-        await world.member("member1").start()
         await world.sleep(120)
-        assert await outages(world) == []
-
-    play(story)
+    outage = await only_outage(world)
+    assert (outage.status.failures, outage.status.phase) == (2, OutagePhase.OVER)
+    again = [StepKind.FAILED_AGAIN, StepKind.NOT_READY, StepKind.RETURNED]
+    assert kinds(outage) == [*UNTIL_READY, StepKind.RETURNED, *again]
+    await world.sleep(600)
+    await lost(world)
+    await world.sleep(10)
+    first, second = await outages(world)
+    assert (first.status.failures, second.status.failures) == (2, 1)
+    assert first.metadata.resource_version == outage.metadata.resource_version, "what is over is left alone"
 
 
 @pytest.mark.long
-def test_a_cluster_that_fails_again_soon_is_in_the_same_outage_and_later_in_another_one() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
-        for _ in range(2):
-            await lost(world)
-            await world.sleep(60)
-            await returned(world)
-            await world.sleep(120)
-        outage = await only_outage(world)
-        assert (outage.status.failures, outage.status.phase) == (2, OutagePhase.OVER)
-        again = [StepKind.FAILED_AGAIN, StepKind.NOT_READY, StepKind.RETURNED]
-        assert kinds(outage) == [*UNTIL_READY, StepKind.RETURNED, *again]
-        await world.sleep(600)
-        await lost(world)
-        await world.sleep(10)
-        first, second = await outages(world)
-        assert (first.status.failures, second.status.failures) == (2, 1)
-        assert first.metadata.resource_version == outage.metadata.resource_version, "what is over is left alone"
-
-    play(story)
+@in_world()
+async def test_recovery_counts_from_the_failure_that_it_was_for(world: World) -> None:
+    await placed(world)
+    await quiet(world)
+    await lost(world)
+    await returned(world)
+    await world.sleep(60)
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned(WEB) == {"member2": 3})
+    await world.sleep(60)
+    outage = await only_outage(world)
+    assert outage.status.failed_at is not None
+    (told,) = outage.status.listed
+    assert told.healthy_at is not None
+    assert told.recovery_seconds == (told.healthy_at - outage.status.failed_at).total_seconds()
+    assert told.recovery_seconds is not None
+    assert (told.healthy_at - outage.spec.since).total_seconds() > told.recovery_seconds + 60
 
 
 @pytest.mark.long
-def test_recovery_counts_from_the_failure_that_it_was_for() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
-        await lost(world)
-        await returned(world)
-        await world.sleep(60)
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned(WEB) == {"member2": 3})
-        await world.sleep(60)
-        outage = await only_outage(world)
-        assert outage.status.failed_at is not None
-        (told,) = outage.status.listed
-        assert told.healthy_at is not None
-        assert told.recovery_seconds == (told.healthy_at - outage.status.failed_at).total_seconds()
-        assert told.recovery_seconds is not None
-        assert (told.healthy_at - outage.spec.since).total_seconds() > told.recovery_seconds + 60
-
-    play(story)
-
-
-@pytest.mark.long
-def test_who_takes_over_goes_on_in_the_same_outage() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await placed(world, "early")
-        await quiet(world)
-        await without_room(world, "member2")
-        await world.member("member1").stop()
-        await world.until(lambda: bool(tasks(world, WEB)))
-        await world.sleep(40)
-        uid = (await only_outage(world)).metadata.uid
-        world.crash_controllers()
-        await world.sleep(20)
-        world.start_controllers()
-        await world.sleep(120)
-        outage = await only_outage(world)
-        assert (outage.metadata.uid, counts(outage)) == (uid, {"Moving": 2})
-        await with_room(world, "member2")
-        await world.until(lambda: not tasks(world, WEB) and not tasks(world, "early-deployment"))
-        world.crash_controllers()
-        world.start_controllers()
-        await world.sleep(120)
-        outage = await only_outage(world)
-        assert (outage.metadata.uid, counts(outage)) == (uid, {"Moved": 2})
-        assert outage.status.recovery.count == 2, "each once, although it was seen by two processes"
-        assert kinds(outage).count(StepKind.LEFT) == 1
-        (left,) = (step for step in outage.status.steps if step.kind is StepKind.LEFT)
-        assert (left.applications, left.healthy) == (2, 2)
-        world.crash_controllers()
-        await world.member("member1").start()
-        await world.sleep(60)
-        world.start_controllers()
-        await world.sleep(300)
-        outage = await only_outage(world)
-        assert (outage.metadata.uid, outage.status.phase) == (uid, OutagePhase.OVER)
-
-    play(story)
+@in_world()
+async def test_who_takes_over_goes_on_in_the_same_outage(world: World) -> None:
+    await placed(world)
+    await placed(world, "early")
+    await quiet(world)
+    await without_room(world, "member2")
+    await world.member("member1").stop()
+    await world.until(lambda: bool(tasks(world, WEB)))
+    await world.sleep(40)
+    uid = (await only_outage(world)).metadata.uid
+    world.crash_controllers()
+    await world.sleep(20)
+    world.start_controllers()
+    await world.sleep(120)
+    outage = await only_outage(world)
+    assert (outage.metadata.uid, counts(outage)) == (uid, {"Moving": 2})
+    await with_room(world, "member2")
+    await world.until(lambda: not tasks(world, WEB) and not tasks(world, "early-deployment"))
+    world.crash_controllers()
+    world.start_controllers()
+    await world.sleep(120)
+    outage = await only_outage(world)
+    assert (outage.metadata.uid, counts(outage)) == (uid, {"Moved": 2})
+    assert outage.status.recovery.count == 2, "each once, although it was seen by two processes"
+    assert kinds(outage).count(StepKind.LEFT) == 1
+    (left,) = (step for step in outage.status.steps if step.kind is StepKind.LEFT)
+    assert (left.applications, left.healthy) == (2, 2)
+    world.crash_controllers()
+    await world.member("member1").start()
+    await world.sleep(60)
+    world.start_controllers()
+    await world.sleep(300)
+    outage = await only_outage(world)
+    assert (outage.metadata.uid, outage.status.phase) == (uid, OutagePhase.OVER)
 
 
 @pytest.mark.long
-def test_an_outage_goes_on_when_the_control_plane_was_away() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
-        await lost(world)
-        await world.sleep(60)
-        before = await only_outage(world)
-        await world.stop_apiserver()
-        await world.sleep(200)
-        await world.start_apiserver()
-        await world.until(lambda: world.assigned(WEB) == {"member2": 3}, 3000)
-        await world.sleep(120)
-        outage = await only_outage(world)
-        assert outage.metadata.uid == before.metadata.uid
-        assert counts(outage) == {"Moved": 1}
-        assert outage.status.recovery.worst_seconds > 800, "the time in which nobody watched is recovery time, too"
-
-    play(story)
+@in_world()
+async def test_an_outage_goes_on_when_the_control_plane_was_away(world: World) -> None:
+    await placed(world)
+    await quiet(world)
+    await lost(world)
+    await world.sleep(60)
+    before = await only_outage(world)
+    await world.stop_apiserver()
+    await world.sleep(200)
+    await world.start_apiserver()
+    await world.until(lambda: world.assigned(WEB) == {"member2": 3}, 3000)
+    await world.sleep(120)
+    outage = await only_outage(world)
+    assert outage.metadata.uid == before.metadata.uid
+    assert counts(outage) == {"Moved": 1}
+    assert outage.status.recovery.worst_seconds > 800, "the time in which nobody watched is recovery time, too"
 
 
-def test_s4_an_engaged_brake_is_a_step_and_all_are_held() -> None:
-    async def story(world: World) -> None:
-        await placed(world, "web", {"member1": 1, "member2": 1}, 2)
-        await quiet(world)
-        for name in TWO:
-            await world.member(name).stop()
-        await world.until(lambda: not world.is_ready("member1") and not world.is_ready("member2"))
-        await world.sleep(900)
-        for name in TWO:
-            outage = await only_outage(world, name)
-            assert counts(outage) == {"Held": 1}
-            assert StepKind.BRAKE_ENGAGED in kinds(outage)
-            assert StepKind.NO_EXECUTE not in kinds(outage)
-            assert outage.status.braked
-            assert outage.status.listed[0].reason == "BrakeEngaged"
-            assert "leeward brake release" in outage.status.listed[0].message
-
-    play(story, TWO)
-
-
-def test_s11_where_nothing_moves_the_outage_says_what_is_held_and_why() -> None:
-    async def story(world: World) -> None:
-        only_here: Manifest = {"clusterAffinity": {"clusterNames": ["member1"]}}
-        await apply(world.client, deployment("web", 2), policy("web", only_here))
-        await world.until(lambda: "member1" in world.assigned(WEB), 60)
-        await quiet(world)
-        await world.member("member1").stop()
-        await world.sleep(900)
-        outage = await only_outage(world)
+@in_world(TWO)
+async def test_s4_an_engaged_brake_is_a_step_and_all_are_held(world: World) -> None:
+    await placed(world, "web", {"member1": 1, "member2": 1}, 2)
+    await quiet(world)
+    for name in TWO:
+        await world.member(name).stop()
+    await world.until(lambda: not world.is_ready("member1") and not world.is_ready("member2"))
+    await world.sleep(900)
+    for name in TWO:
+        outage = await only_outage(world, name)
         assert counts(outage) == {"Held": 1}
-        assert kinds(outage) == [*UNTIL_READY, StepKind.NO_EXECUTE, StepKind.HELD]
-        (told,) = outage.status.listed
-        assert (told.state, told.reason, told.left_at) == (MoveState.HELD, "NoPlaceToGo", None)
-        assert "member1 (cluster.karmada.io/not-ready:NoExecute)" in told.message
-        assert outage.status.recovery.count == 0
+        assert StepKind.BRAKE_ENGAGED in kinds(outage)
+        assert StepKind.NO_EXECUTE not in kinds(outage)
+        assert outage.status.braked
+        assert outage.status.listed[0].reason == "BrakeEngaged"
+        assert "leeward brake release" in outage.status.listed[0].message
 
-    play(story)
+
+@in_world()
+async def test_s11_where_nothing_moves_the_outage_says_what_is_held_and_why(world: World) -> None:
+    only_here: Manifest = {"clusterAffinity": {"clusterNames": ["member1"]}}
+    await apply(world.client, deployment("web", 2), policy("web", only_here))
+    await world.until(lambda: "member1" in world.assigned(WEB), 60)
+    await quiet(world)
+    await world.member("member1").stop()
+    await world.sleep(900)
+    outage = await only_outage(world)
+    assert counts(outage) == {"Held": 1}
+    assert kinds(outage) == [*UNTIL_READY, StepKind.NO_EXECUTE, StepKind.HELD]
+    (told,) = outage.status.listed
+    assert (told.state, told.reason, told.left_at) == (MoveState.HELD, "NoPlaceToGo", None)
+    assert "member1 (cluster.karmada.io/not-ready:NoExecute)" in told.message
+    assert outage.status.recovery.count == 0
 
 
 @pytest.mark.long
-def test_s12_what_would_gain_nothing_is_kept_and_not_held() -> None:
-    async def story(world: World) -> None:
-        everywhere: Manifest = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
-        await apply(world.client, deployment("web", 2), policy("web", everywhere))
-        await world.until(lambda: len(world.assigned(WEB)) == 2, 60)
-        await quiet(world)
-        await world.member("member1").stop()
-        await world.sleep(900)
-        outage = await only_outage(world)
-        assert counts(outage) == {"Kept": 1}
-        assert outage.status.listed[0].reason == "NothingToGain"
-        assert kinds(outage)[-1] is StepKind.KEPT
-        await world.member("member1").start()
-        await world.sleep(120)
-        assert counts(await only_outage(world)) == {"Returned": 1}
-
-    play(story)
+@in_world()
+async def test_s12_what_would_gain_nothing_is_kept_and_not_held(world: World) -> None:
+    everywhere: Manifest = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
+    await apply(world.client, deployment("web", 2), policy("web", everywhere))
+    await world.until(lambda: len(world.assigned(WEB)) == 2, 60)
+    await quiet(world)
+    await world.member("member1").stop()
+    await world.sleep(900)
+    outage = await only_outage(world)
+    assert counts(outage) == {"Kept": 1}
+    assert outage.status.listed[0].reason == "NothingToGain"
+    assert kinds(outage)[-1] is StepKind.KEPT
+    await world.member("member1").start()
+    await world.sleep(120)
+    assert counts(await only_outage(world)) == {"Returned": 1}
 
 
 async def fill_up(world: World) -> None:
@@ -456,72 +430,63 @@ async def fill_up(world: World) -> None:
         await world.client.create(OUTAGES, {"metadata": {"name": f"old-{index:03}"}, "spec": spec, "status": over})
 
 
-def test_the_oldest_outages_give_way_to_new_ones() -> None:
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
-        await fill_up(world)
-        await lost(world)
-        await world.sleep(10)
-        names = sorted(outage.name for outage in (await world.client.list(OUTAGES)).items)
-        assert len(names) == MOST_OUTAGES
-        assert [name for name in names if name.startswith("old")] == [f"old-{n:03}" for n in range(1, MOST_OUTAGES)]
-
-    play(story)
+@in_world()
+async def test_the_oldest_outages_give_way_to_new_ones(world: World) -> None:
+    await placed(world)
+    await quiet(world)
+    await fill_up(world)
+    await lost(world)
+    await world.sleep(10)
+    names = sorted(outage.name for outage in (await world.client.list(OUTAGES)).items)
+    assert len(names) == MOST_OUTAGES
+    assert [name for name in names if name.startswith("old")] == [f"old-{n:03}" for n in range(1, MOST_OUTAGES)]
 
 
-def test_an_outage_of_a_cluster_that_leaves_the_fleet_is_over() -> None:
-    async def story(world: World) -> None:
-        since = world.clock.now().replace(microsecond=0)
-        spec = OutageSpec(cluster="gone", since=since)
-        await world.client.create(
-            OUTAGES, ClusterOutage(spec=spec, status=OutageStatus(), metadata=ObjectMeta(name="gone-1"))
-        )
-        await world.sleep(10)
-        outage = await only_outage(world, "gone")
-        assert (outage.status.phase, kinds(outage)) == (OutagePhase.OVER, [StepKind.UNJOINED])
-
-    play(story)
+@in_world()
+async def test_an_outage_of_a_cluster_that_leaves_the_fleet_is_over(world: World) -> None:
+    since = world.clock.now().replace(microsecond=0)
+    spec = OutageSpec(cluster="gone", since=since)
+    await world.client.create(
+        OUTAGES, ClusterOutage(spec=spec, status=OutageStatus(), metadata=ObjectMeta(name="gone-1"))
+    )
+    await world.sleep(10)
+    outage = await only_outage(world, "gone")
+    assert (outage.status.phase, kinds(outage)) == (OutagePhase.OVER, [StepKind.UNJOINED])
 
 
-def test_who_asks_between_two_writes_is_told_how_it_stands_now() -> None:
+@in_world()
+async def test_who_asks_between_two_writes_is_told_how_it_stands_now(world: World) -> None:
     """The object is not written for a while after an application has moved; the answer does not wait for it."""
-
-    async def story(world: World) -> None:
-        await placed(world)
-        await quiet(world)
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned(WEB) == {"member2": 3}, 700)
-        await world.sleep(2)
-        assert tasks(world, WEB), "on its way"
-        (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
-        assert [line.sentence for line in told.story if line.tone is Tone.LEAVES] == [
-            "default/web leaves (tolerate 5 min)"
-        ]
-        await world.until(lambda: not tasks(world, WEB))
-        await world.sleep(1)
-        assert counts(await only_outage(world)) == {"Due": 1}, "not written yet"
-        before = await only_outage(world)
-        (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
-        assert told.tally == "1 of 1 moved"
-        (application,) = told.applications
-        assert application.state is MoveState.MOVED
-        assert (application.healthy_at, application.recovery_seconds) == (None, None), "nobody can tell from a picture"
-        assert told.status.recovery == before.status.recovery
-        assert StepKind.LEFT not in kinds(before)
-        left, healthy = [line for line in told.story if line.tone in (Tone.LEAVES, Tone.GOOD)]
-        assert (left.sentence, healthy.sentence) == (
-            "default/web leaves",
-            "default/web healthy",
-        )
-        assert left.after_seconds == 630
-        assert healthy.at is None, "nobody can tell from a picture"
-        await world.sleep(60)
-        (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
-        assert told.tally == "1 of 1 moved"
-        assert told.applications[0].recovery_seconds is not None
-
-    play(story)
+    await placed(world)
+    await quiet(world)
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned(WEB) == {"member2": 3}, 700)
+    await world.sleep(2)
+    assert tasks(world, WEB), "on its way"
+    (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
+    assert [line.sentence for line in told.story if line.tone is Tone.LEAVES] == ["default/web leaves (tolerate 5 min)"]
+    await world.until(lambda: not tasks(world, WEB))
+    await world.sleep(1)
+    assert counts(await only_outage(world)) == {"Due": 1}, "not written yet"
+    before = await only_outage(world)
+    (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
+    assert told.tally == "1 of 1 moved"
+    (application,) = told.applications
+    assert application.state is MoveState.MOVED
+    assert (application.healthy_at, application.recovery_seconds) == (None, None), "nobody can tell from a picture"
+    assert told.status.recovery == before.status.recovery
+    assert StepKind.LEFT not in kinds(before)
+    left, healthy = [line for line in told.story if line.tone in (Tone.LEAVES, Tone.GOOD)]
+    assert (left.sentence, healthy.sentence) == (
+        "default/web leaves",
+        "default/web healthy",
+    )
+    assert left.after_seconds == 630
+    assert healthy.at is None, "nobody can tell from a picture"
+    await world.sleep(60)
+    (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
+    assert told.tally == "1 of 1 moved"
+    assert told.applications[0].recovery_seconds is not None
 
 
 def test_what_an_earlier_schema_leaves_out_is_not_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.manager.timing import Timing
 from leeward.sim.world import Mode, World
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, in_world, policy, ready_replicas
 from tests.world.test_detection import answers
 
 TWO: Mapping[str, Mode] = {"member1": "Push", "member2": "Pull"}
@@ -103,14 +103,12 @@ async def somebody_who_sets_image(client: Client, image: str) -> AsyncGenerator[
         task.cancel()
 
 
-def test_objects_carry_the_control_planes_identity_in_push_and_pull() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member2")
-        hub = await identity(world)
-        for member in TWO:
-            assert annotations_of(await copy_of(world, member))[HUB_ANNOTATION] == hub
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_objects_carry_the_control_planes_identity_in_push_and_pull(world: World) -> None:
+    await web_runs(world, "member1", "member2")
+    hub = await identity(world)
+    for member in TWO:
+        assert annotations_of(await copy_of(world, member))[HUB_ANNOTATION] == hub
 
 
 def test_two_control_planes_leave_each_others_objects_alone_s6() -> None:
@@ -173,26 +171,24 @@ async def events_of(world: World, reason: str) -> list[Told]:
     return [Told(event.count or 1, event.message) for event in found if event.reason == reason]
 
 
-def test_what_carries_no_identity_is_ours_and_gets_it_with_the_next_write() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member2")
-        await world.stop_controllers()
-        for name in TWO:
-            await world.member(name).stop_agent()
-            patch = {"metadata": {"annotations": {HUB_ANNOTATION: None}}}
-            await world.member(name).client.patch(DEPLOYMENTS, "web", patch, "default")
-        with counted(world.member("member1").place, *WRITES) as writes:
-            world.start_controllers()
-            world.member("member2").start_agent()
-            await world.sleep(60)
-            assert writes == [], "an upgrade does not write everything anew"
-        assert await applied(world, "member1") == ("True", "Manifest has been successfully applied")
-        await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"new": "1"}}}, "default")
-        await world.sleep(30)
-        for name in TWO:
-            assert annotations_of(await copy_of(world, name))[HUB_ANNOTATION] == await identity(world)
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_what_carries_no_identity_is_ours_and_gets_it_with_the_next_write(world: World) -> None:
+    await web_runs(world, "member1", "member2")
+    await world.stop_controllers()
+    for name in TWO:
+        await world.member(name).stop_agent()
+        patch = {"metadata": {"annotations": {HUB_ANNOTATION: None}}}
+        await world.member(name).client.patch(DEPLOYMENTS, "web", patch, "default")
+    with counted(world.member("member1").place, *WRITES) as writes:
+        world.start_controllers()
+        world.member("member2").start_agent()
+        await world.sleep(60)
+        assert writes == [], "an upgrade does not write everything anew"
+    assert await applied(world, "member1") == ("True", "Manifest has been successfully applied")
+    await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"new": "1"}}}, "default")
+    await world.sleep(30)
+    for name in TWO:
+        assert annotations_of(await copy_of(world, name))[HUB_ANNOTATION] == await identity(world)
 
 
 def test_a_control_plane_made_anew_takes_over_with_its_predecessors_identity() -> None:
@@ -216,70 +212,64 @@ def test_a_control_plane_made_anew_takes_over_with_its_predecessors_identity() -
 
 
 @pytest.mark.long
-def test_one_drift_is_mended_at_once_and_a_fight_slows_down() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1")
-        place = world.member("member1").place
-        with counted(place, "PUT") as puts:
-            async with somebody_who_sets_image(world.member("member1").client, "theirs"):
-                await world.sleep(5)
-                assert 2 <= len(puts) <= 5, "the first ones at once"
-                await world.sleep(600)
-                assert len(puts) <= 12
-                status, message = await applied(world, "member1")
-                assert status == "False"
-                assert "changed back" in message
-                assert "member1" in message
-                told = await events_of(world, "WriteUndone")
-                assert 1 <= sum(event.series_count for event in told) <= len(puts)
-            del puts[:]
-            await world.sleep(300)
-            assert len(puts) == 1, "who fought has gone"
-        found = await copy_of(world, "member1")
-        assert found["spec"]["template"]["spec"]["containers"][0]["image"] == "a"
-        assert await applied(world, "member1") == ("True", "Manifest has been successfully applied")
-        await world.sleep(700)
-        await world.member("member1").client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 1}}, "default")
-        await world.sleep(1)
-        assert (await copy_of(world, "member1"))["spec"]["replicas"] == 2, "a single drift is mended at once"
-
-    play(story, TWO)
-
-
-@pytest.mark.long
-def test_other_contents_are_written_at_once_in_the_middle_of_a_fight() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1")
+@in_world(TWO)
+async def test_one_drift_is_mended_at_once_and_a_fight_slows_down(world: World) -> None:
+    await web_runs(world, "member1")
+    place = world.member("member1").place
+    with counted(place, "PUT") as puts:
         async with somebody_who_sets_image(world.member("member1").client, "theirs"):
-            await world.sleep(400)
-            await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 4}}, "default")
-            await world.sleep(2)
-            assert (await copy_of(world, "member1"))["spec"]["replicas"] == 4
-
-    play(story, TWO)
+            await world.sleep(5)
+            assert 2 <= len(puts) <= 5, "the first ones at once"
+            await world.sleep(600)
+            assert len(puts) <= 12
+            status, message = await applied(world, "member1")
+            assert status == "False"
+            assert "changed back" in message
+            assert "member1" in message
+            told = await events_of(world, "WriteUndone")
+            assert 1 <= sum(event.series_count for event in told) <= len(puts)
+        del puts[:]
+        await world.sleep(300)
+        assert len(puts) == 1, "who fought has gone"
+    found = await copy_of(world, "member1")
+    assert found["spec"]["template"]["spec"]["containers"][0]["image"] == "a"
+    assert await applied(world, "member1") == ("True", "Manifest has been successfully applied")
+    await world.sleep(700)
+    await world.member("member1").client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 1}}, "default")
+    await world.sleep(1)
+    assert (await copy_of(world, "member1"))["spec"]["replicas"] == 2, "a single drift is mended at once"
 
 
 @pytest.mark.long
-def test_what_is_deleted_again_and_again_comes_back_less_and_less_often() -> None:
-    async def story(world: World) -> None:
-        manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": "1"}}
-        await apply(world.client, manifest, policy("web", on("member1"), "ConfigMap", "v1"))
-        await world.sleep(30)
-        client = world.member("member1").client
+@in_world(TWO)
+async def test_other_contents_are_written_at_once_in_the_middle_of_a_fight(world: World) -> None:
+    await web_runs(world, "member1")
+    async with somebody_who_sets_image(world.member("member1").client, "theirs"):
+        await world.sleep(400)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 4}}, "default")
+        await world.sleep(2)
+        assert (await copy_of(world, "member1"))["spec"]["replicas"] == 4
 
-        async def insist() -> None:
-            while True:
-                with suppress(NotFound):
-                    await client.delete(CONFIG_MAPS, "web", "default")
-                await asyncio.sleep(0.05)
 
-        with counted(world.member("member1").place, "POST", end="/configmaps") as created:
-            task = asyncio.get_running_loop().create_task(insist())
-            await world.sleep(600)
-            task.cancel()
-            assert 2 <= len(created) <= 12
-            status, message = await applied(world, "member1", work_name("ConfigMap", "web", "default"))
-            assert status == "False"
-            assert "deleted" in message
+@pytest.mark.long
+@in_world(TWO)
+async def test_what_is_deleted_again_and_again_comes_back_less_and_less_often(world: World) -> None:
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": "1"}}
+    await apply(world.client, manifest, policy("web", on("member1"), "ConfigMap", "v1"))
+    await world.sleep(30)
+    client = world.member("member1").client
 
-    play(story, TWO)
+    async def insist() -> None:
+        while True:
+            with suppress(NotFound):
+                await client.delete(CONFIG_MAPS, "web", "default")
+            await asyncio.sleep(0.05)
+
+    with counted(world.member("member1").place, "POST", end="/configmaps") as created:
+        task = asyncio.get_running_loop().create_task(insist())
+        await world.sleep(600)
+        task.cancel()
+        assert 2 <= len(created) <= 12
+        status, message = await applied(world, "member1", work_name("ConfigMap", "web", "default"))
+        assert status == "False"
+        assert "deleted" in message

@@ -10,7 +10,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.sim.world import World
 from tests.variants import mostly_long
-from tests.world.stories import apply, by_weight, deployment, play, policy
+from tests.world.stories import apply, by_weight, deployment, in_world, play, policy
 
 APPS = [f"app{number}" for number in range(6)]
 OUTAGE = ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable")
@@ -71,65 +71,58 @@ def test_a_drain_moves_no_more_than_its_budget_at_a_time_until_all_has_moved() -
 
 
 @pytest.mark.long
-def test_a_drain_that_is_undone_leaves_what_has_not_begun_to_move() -> None:
-    async def story(world: World) -> None:
-        await apps_run(world)
-        await drain(world, budget=1)
-        await world.until(lambda: in_member1(world) <= 4, 60)
-        undone = {"metadata": {"annotations": {DRAIN_BUDGET_ANNOTATION: None}}, "spec": {"taints": None}}
-        await world.client.patch(CLUSTERS, "member1", undone)
-        await world.until(lambda: under_way(world) == 0, 60)
-        left = in_member1(world)
-        assert left >= 4
-        await world.sleep(600)
-        assert in_member1(world) == left
-        assert {reason_held(world, name) for name in APPS} == {""}
-
-    play(story)
+@in_world()
+async def test_a_drain_that_is_undone_leaves_what_has_not_begun_to_move(world: World) -> None:
+    await apps_run(world)
+    await drain(world, budget=1)
+    await world.until(lambda: in_member1(world) <= 4, 60)
+    undone = {"metadata": {"annotations": {DRAIN_BUDGET_ANNOTATION: None}}, "spec": {"taints": None}}
+    await world.client.patch(CLUSTERS, "member1", undone)
+    await world.until(lambda: under_way(world) == 0, 60)
+    left = in_member1(world)
+    assert left >= 4
+    await world.sleep(600)
+    assert in_member1(world) == left
+    assert {reason_held(world, name) for name in APPS} == {""}
 
 
 @pytest.mark.long
-def test_a_drained_cluster_that_dies_is_left_at_once() -> None:
-    async def story(world: World) -> None:
-        await apps_run(world)
-        await drain(world, budget=1)
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"), 120)
-        await world.until(lambda: in_member1(world) == 0, 5)
-
-    play(story)
+@in_world()
+async def test_a_drained_cluster_that_dies_is_left_at_once(world: World) -> None:
+    await apps_run(world)
+    await drain(world, budget=1)
+    await world.member("member1").stop()
+    await world.until(lambda: not world.is_ready("member1"), 120)
+    await world.until(lambda: in_member1(world) == 0, 5)
 
 
 @pytest.mark.long
-def test_c4_a_rate_of_one_in_ten_seconds_is_kept_in_a_failover() -> None:
-    async def story(world: World) -> None:
-        await apps_run(world)
-        await world.member("member1").stop()
-        await world.until(lambda: in_member1(world) < len(APPS), 900)
-        instants = [world.seconds]
-        for left in range(len(APPS) - 2, -1, -1):
-            await world.until(lambda left=left: in_member1(world) <= left, 60)
-            instants.append(world.seconds)
-        pauses = [later - earlier for earlier, later in itertools.pairwise(instants)]
-        assert all(9.9 < pause < 10.5 for pause in pauses), pauses
-
-    play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.1)))
+@in_world(manager=ManagerSettings(eviction=EvictionSettings(per_second=0.1)))
+async def test_c4_a_rate_of_one_in_ten_seconds_is_kept_in_a_failover(world: World) -> None:
+    await apps_run(world)
+    await world.member("member1").stop()
+    await world.until(lambda: in_member1(world) < len(APPS), 900)
+    instants = [world.seconds]
+    for left in range(len(APPS) - 2, -1, -1):
+        await world.until(lambda left=left: in_member1(world) <= left, 60)
+        instants.append(world.seconds)
+    pauses = [later - earlier for earlier, later in itertools.pairwise(instants)]
+    assert all(9.9 < pause < 10.5 for pause in pauses), pauses
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("step_seconds", mostly_long([3_600, -3_600], 3_600))
-def test_c4_a_step_of_the_wall_clock_neither_hurries_the_rate_nor_holds_it_up(step_seconds: int) -> None:
+@in_world(manager=ManagerSettings(eviction=EvictionSettings(per_second=0.05)))
+async def test_c4_a_step_of_the_wall_clock_neither_hurries_the_rate_nor_holds_it_up(
+    world: World, step_seconds: int
+) -> None:
     """All six turns are given when member1 is lost; the clock steps in between."""
-
-    async def story(world: World) -> None:
-        at_once = [{"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0} for key in OUTAGE]
-        await apps_run(world, clusterTolerations=at_once)
-        await world.member("member1").stop()
-        await world.until(lambda: in_member1(world) == len(APPS) - 2, 900)
-        world.controllers_clock.skew_seconds += step_seconds
-        for left in range(len(APPS) - 3, -1, -1):
-            waited = await world.until(lambda left=left: in_member1(world) <= left, 25)
-            assert in_member1(world) == left
-            assert waited > 15
-
-    play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.05)))
+    at_once = [{"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0} for key in OUTAGE]
+    await apps_run(world, clusterTolerations=at_once)
+    await world.member("member1").stop()
+    await world.until(lambda: in_member1(world) == len(APPS) - 2, 900)
+    world.controllers_clock.skew_seconds += step_seconds
+    for left in range(len(APPS) - 3, -1, -1):
+        waited = await world.until(lambda left=left: in_member1(world) <= left, 25)
+        assert in_member1(world) == left
+        assert waited > 15

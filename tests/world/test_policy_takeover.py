@@ -20,6 +20,7 @@ from tests.world.stories import (
     apply,
     deployment,
     identities,
+    in_world,
     play,
     policy,
     ready_replicas,
@@ -121,17 +122,15 @@ def test_a_binding_whose_policy_is_deleted_has_no_mark_of_it_and_stays_where_it_
     play(story, TWO)
 
 
-def test_what_was_claimed_by_greater_priority_is_taken_over_when_that_is_lowered() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 1), named("first", "member1", priority=3))
-        await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 30)
-        await apply(world.client, named("second", "member2", preemption="Always", priority=2))
-        await world.sleep(30)
-        assert await claimant(world) == "first"
-        await world.client.patch(POLICIES, "first", {"spec": {"priority": 1}}, "default")
-        await world.until(lambda: set(world.assigned(WEB)) == {"member2"}, 30)
-
-    play(story, TWO, manager=PREEMPTION)
+@in_world(TWO, manager=PREEMPTION)
+async def test_what_was_claimed_by_greater_priority_is_taken_over_when_that_is_lowered(world: World) -> None:
+    await apply(world.client, deployment("web", 1), named("first", "member1", priority=3))
+    await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 30)
+    await apply(world.client, named("second", "member2", preemption="Always", priority=2))
+    await world.sleep(30)
+    assert await claimant(world) == "first"
+    await world.client.patch(POLICIES, "first", {"spec": {"priority": 1}}, "default")
+    await world.until(lambda: set(world.assigned(WEB)) == {"member2"}, 30)
 
 
 def lazy(cluster: str) -> Manifest:
@@ -142,72 +141,64 @@ def moved_to(cluster: str) -> Manifest:
     return {"spec": {"placement": {"clusterAffinity": {"clusterNames": [cluster]}}}}
 
 
-def test_a_change_of_a_lazy_policy_waits_until_a_user_changes_the_template() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, lazy("member1"))
-        await world.sleep(5)
-        await apply(world.client, deployment("web", 1))
-        await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 30)
-        await world.client.patch(POLICIES, "first", moved_to("member2"), "default")
-        await world.sleep(60)
-        await world.stop_controllers()
-        world.start_controllers()
-        await world.sleep(60)
-        assert set(world.assigned(WEB)) == {"member1"}, "nor does a restart make it take effect"
-        await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"tier": "front"}}}, "default")
-        await world.until(lambda: set(world.assigned(WEB)) == {"member2"}, 60)
-        await world.sleep(30)
-        copy = await world.member("member2").client.get(DEPLOYMENTS, "web", "default")
-        assert labels_of(copy)["tier"] == "front"
-        assert LAZY_DIGEST_ANNOTATION not in copy["metadata"]["annotations"]
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_change_of_a_lazy_policy_waits_until_a_user_changes_the_template(world: World) -> None:
+    await apply(world.client, lazy("member1"))
+    await world.sleep(5)
+    await apply(world.client, deployment("web", 1))
+    await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 30)
+    await world.client.patch(POLICIES, "first", moved_to("member2"), "default")
+    await world.sleep(60)
+    await world.stop_controllers()
+    world.start_controllers()
+    await world.sleep(60)
+    assert set(world.assigned(WEB)) == {"member1"}, "nor does a restart make it take effect"
+    await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"tier": "front"}}}, "default")
+    await world.until(lambda: set(world.assigned(WEB)) == {"member2"}, 60)
+    await world.sleep(30)
+    copy = await world.member("member2").client.get(DEPLOYMENTS, "web", "default")
+    assert labels_of(copy)["tier"] == "front"
+    assert LAZY_DIGEST_ANNOTATION not in copy["metadata"]["annotations"]
 
 
-def test_what_was_there_before_a_lazy_policy_waits_for_a_user() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 1))
-        await world.sleep(5)
-        await apply(world.client, lazy("member1"))
-        await world.sleep(60)
-        assert world.binding(WEB) is None
-        assert await claimant(world) == "first"
-        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 2}}, "default")
-        await world.until(lambda: world.assigned(WEB) == {"member1": 2}, 60)
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_what_was_there_before_a_lazy_policy_waits_for_a_user(world: World) -> None:
+    await apply(world.client, deployment("web", 1))
+    await world.sleep(5)
+    await apply(world.client, lazy("member1"))
+    await world.sleep(60)
+    assert world.binding(WEB) is None
+    assert await claimant(world) == "first"
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 2}}, "default")
+    await world.until(lambda: world.assigned(WEB) == {"member1": 2}, 60)
 
 
-def test_a_binding_that_somebody_deletes_is_made_again_at_once() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, lazy("member1"))
-        await world.sleep(5)
-        await apply(world.client, deployment("web", 1))
-        await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 30)
-        found = world.binding(WEB)
-        assert found is not None
-        await world.client.delete(RESOURCE_BINDINGS, WEB, "default")
-        await world.sleep(60)
-        again = world.binding(WEB)
-        assert again is not None
-        assert again.metadata.uid != found.metadata.uid
-        assert set(world.assigned(WEB)) == {"member1"}
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_binding_that_somebody_deletes_is_made_again_at_once(world: World) -> None:
+    await apply(world.client, lazy("member1"))
+    await world.sleep(5)
+    await apply(world.client, deployment("web", 1))
+    await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 30)
+    found = world.binding(WEB)
+    assert found is not None
+    await world.client.delete(RESOURCE_BINDINGS, WEB, "default")
+    await world.sleep(60)
+    again = world.binding(WEB)
+    assert again is not None
+    assert again.metadata.uid != found.metadata.uid
+    assert set(world.assigned(WEB)) == {"member1"}
 
 
-def test_a_policy_that_is_lazy_no_more_takes_effect_at_once() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 1))
-        await world.sleep(5)
-        await apply(world.client, lazy("member1"))
-        await world.sleep(30)
-        await world.client.patch(POLICIES, "first", {"spec": {"activationPreference": None}}, "default")
-        await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 60)
-        template = await world.client.get(DEPLOYMENTS, "web", "default")
-        assert LAZY_DIGEST_ANNOTATION not in template["metadata"]["annotations"]
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_policy_that_is_lazy_no_more_takes_effect_at_once(world: World) -> None:
+    await apply(world.client, deployment("web", 1))
+    await world.sleep(5)
+    await apply(world.client, lazy("member1"))
+    await world.sleep(30)
+    await world.client.patch(POLICIES, "first", {"spec": {"activationPreference": None}}, "default")
+    await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 60)
+    template = await world.client.get(DEPLOYMENTS, "web", "default")
+    assert LAZY_DIGEST_ANNOTATION not in template["metadata"]["annotations"]
 
 
 def test_s5_what_was_claimed_by_a_policy_that_cannot_be_read_is_taken_over_by_no_other() -> None:

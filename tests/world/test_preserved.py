@@ -8,7 +8,7 @@ from leeward.api.names import execution_space
 from leeward.api.resource import WORKS
 from leeward.sim.world import Mode, World
 from tests.world.sampler import running, sampled
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, identities, play, policy
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, identities, in_world, play, policy
 
 PUSH: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
 PULL: Mapping[str, Mode] = {"member1": "Pull", "member2": "Pull", "member3": "Pull"}
@@ -123,17 +123,15 @@ def test_s1_works_that_are_deleted_by_hand_cost_no_replica(fleet: Mapping[str, M
     play(story, fleet)
 
 
-def test_s1_works_that_are_deleted_by_hand_while_the_controllers_are_away_cost_no_replica() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 6), policy("web", DIVIDED))
-        await world.sleep(90)
-        async with sampled(world) as samples:
-            await world.stop_controllers()
-            for member in world.members:
-                for work in (await world.client.list(WORKS, execution_space(member))).items:
-                    await world.client.delete(WORKS, work.name, work.namespace)
-            world.start_controllers()
-            await world.sleep(120)
-        assert samples.fewest == 6
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_s1_works_that_are_deleted_by_hand_while_the_controllers_are_away_cost_no_replica(world: World) -> None:
+    await apply(world.client, deployment("web", 6), policy("web", DIVIDED))
+    await world.sleep(90)
+    async with sampled(world) as samples:
+        await world.stop_controllers()
+        for member in world.members:
+            for work in (await world.client.list(WORKS, execution_space(member))).items:
+                await world.client.delete(WORKS, work.name, work.namespace)
+        world.start_controllers()
+        await world.sleep(120)
+    assert samples.fewest == 6

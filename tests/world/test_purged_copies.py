@@ -21,6 +21,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     identities,
+    in_world,
     play,
     policy,
     ready_replicas,
@@ -58,111 +59,98 @@ def blocked(world: World) -> tuple[str, str]:
     return (condition.reason, condition.message) if condition else ("", "")
 
 
-def test_s1_what_serves_stays_where_it_is_while_nothing_may_be_made_elsewhere() -> None:
-    async def story(world: World) -> None:
-        await is_purged_in_member1(world)
-        before = await identities(world, "web", ["member2"])
-        await place(world, "member3")
-        await world.sleep(120)
-        assert await identities(world, "web", ["member2"]) == before
-        assert [await ready_replicas(world, name, "web") for name in ("member2", "member3")] == [2, -1]
-        why = "nothing new is made before another copy, which is purged, is known to be gone"
-        assert blocked(world) == ("WaitingForPurge", f"Not removed from member2: {why}.")
-        await world.member("member1").start()
-        await world.until(lambda: not tasks(world, WEB), 300)
-        await world.sleep(10)
-        assert [await ready_replicas(world, f"member{n}", "web") for n in (1, 2, 3)] == [-1, -1, 4]
-        assert blocked(world) == ("", "")
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_s1_what_serves_stays_where_it_is_while_nothing_may_be_made_elsewhere(world: World) -> None:
+    await is_purged_in_member1(world)
+    before = await identities(world, "web", ["member2"])
+    await place(world, "member3")
+    await world.sleep(120)
+    assert await identities(world, "web", ["member2"]) == before
+    assert [await ready_replicas(world, name, "web") for name in ("member2", "member3")] == [2, -1]
+    why = "nothing new is made before another copy, which is purged, is known to be gone"
+    assert blocked(world) == ("WaitingForPurge", f"Not removed from member2: {why}.")
+    await world.member("member1").start()
+    await world.until(lambda: not tasks(world, WEB), 300)
+    await world.sleep(10)
+    assert [await ready_replicas(world, f"member{n}", "web") for n in (1, 2, 3)] == [-1, -1, 4]
+    assert blocked(world) == ("", "")
 
 
-def test_what_serves_is_told_while_a_copy_is_purged() -> None:
+@in_world(FOUR)
+async def test_what_serves_is_told_while_a_copy_is_purged(world: World) -> None:
     """The copy in member2 is to grow, and is left as it is until the other one is known to be gone."""
-
-    async def story(world: World) -> None:
-        await is_purged_in_member1(world)
-        await world.sleep(120)
-        assert await ready_replicas(world, "member2", "web") == 2
-        binding, template = world.binding(WEB), await world.client.get(DEPLOYMENTS, "web", "default")
-        assert binding is not None
-        told = {item.cluster_name: (item.applied, item.health) for item in binding.status.aggregated_status}
-        assert told == {"member2": (True, "Healthy")}
-        assert template["status"]["readyReplicas"] == 2
-        fully = find_condition(binding.status.conditions, "FullyApplied")
-        assert fully is not None
-        assert fully.status == "False"
-        assert application_row(binding).serving is ServiceLevel.FEWER
-
-    play(story, FOUR)
+    await is_purged_in_member1(world)
+    await world.sleep(120)
+    assert await ready_replicas(world, "member2", "web") == 2
+    binding, template = world.binding(WEB), await world.client.get(DEPLOYMENTS, "web", "default")
+    assert binding is not None
+    told = {item.cluster_name: (item.applied, item.health) for item in binding.status.aggregated_status}
+    assert told == {"member2": (True, "Healthy")}
+    assert template["status"]["readyReplicas"] == 2
+    fully = find_condition(binding.status.conditions, "FullyApplied")
+    assert fully is not None
+    assert fully.status == "False"
+    assert application_row(binding).serving is ServiceLevel.FEWER
 
 
-def test_s1_what_serves_is_not_made_less_while_nothing_may_be_made_elsewhere() -> None:
-    async def story(world: World) -> None:
-        await is_purged_in_member1(world)
-        before = await identities(world, "web", ["member2"])
-        await place(world, "member1", "member2", "member3", "member4")
-        await world.until(lambda: world.assigned(WEB).get("member2") == 1, 60)
-        await world.sleep(60)
-        assert [await ready_replicas(world, f"member{n}", "web") for n in (2, 3, 4)] == [2, -1, -1]
-        assert await identities(world, "web", ["member2"]) == before
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_s1_what_serves_is_not_made_less_while_nothing_may_be_made_elsewhere(world: World) -> None:
+    await is_purged_in_member1(world)
+    before = await identities(world, "web", ["member2"])
+    await place(world, "member1", "member2", "member3", "member4")
+    await world.until(lambda: world.assigned(WEB).get("member2") == 1, 60)
+    await world.sleep(60)
+    assert [await ready_replicas(world, f"member{n}", "web") for n in (2, 3, 4)] == [2, -1, -1]
+    assert await identities(world, "web", ["member2"]) == before
 
 
-def test_s1_volumes_that_follow_leave_what_is_well_until_the_lost_copy_is_known_to_be_gone() -> None:
+@in_world(FOUR)
+async def test_s1_volumes_that_follow_leave_what_is_well_until_the_lost_copy_is_known_to_be_gone(world: World) -> None:
     """Volumes have one writer at a time, so that what is well is purged, too; not before anything can replace it."""
-
-    async def story(world: World) -> None:
-        terms = [
-            {"affinityName": "first", "clusterNames": ["member1", "member2"]},
-            {"affinityName": "second", "clusterNames": ["member3", "member4"]},
-        ]
-        two = [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]
-        wanted = policy("db", {"clusterAffinities": terms, "spreadConstraints": two}, "StatefulSet")
-        wanted["metadata"]["annotations"] = {"leeward.dev/volumes-follow": "true"}
-        await world.client.create(STATEFUL_SETS, stateful_set(), "default")
-        await apply(world.client, wanted)
-        await world.until(lambda: set(world.assigned("db-statefulset")) == {"member1", "member2"}, 60)
-        await world.sleep(60)
-        way = world.link("controllers", "member1")
-        way.cut()
-        await world.until(lambda: tasks(world, "db-statefulset") == ["member1", "member2"])
-        await world.sleep(120)
-        assert [len(await pods(world, f"member{n}")) > 0 for n in (2, 3, 4)] == [True, False, False]
-        await without_room(world, "member1")
-        await delete_pods(world, "member1")
-        await world.sleep(10)
-        way.mend()
-        await world.until(lambda: not tasks(world, "db-statefulset"), 900)
-        assert [len(await pods(world, f"member{n}")) > 0 for n in (1, 2, 3, 4)] == [False, False, True, True]
-
-    play(story, FOUR)
+    terms = [
+        {"affinityName": "first", "clusterNames": ["member1", "member2"]},
+        {"affinityName": "second", "clusterNames": ["member3", "member4"]},
+    ]
+    two = [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]
+    wanted = policy("db", {"clusterAffinities": terms, "spreadConstraints": two}, "StatefulSet")
+    wanted["metadata"]["annotations"] = {"leeward.dev/volumes-follow": "true"}
+    await world.client.create(STATEFUL_SETS, stateful_set(), "default")
+    await apply(world.client, wanted)
+    await world.until(lambda: set(world.assigned("db-statefulset")) == {"member1", "member2"}, 60)
+    await world.sleep(60)
+    way = world.link("controllers", "member1")
+    way.cut()
+    await world.until(lambda: tasks(world, "db-statefulset") == ["member1", "member2"])
+    await world.sleep(120)
+    assert [len(await pods(world, f"member{n}")) > 0 for n in (2, 3, 4)] == [True, False, False]
+    await without_room(world, "member1")
+    await delete_pods(world, "member1")
+    await world.sleep(10)
+    way.mend()
+    await world.until(lambda: not tasks(world, "db-statefulset"), 900)
+    assert [len(await pods(world, f"member{n}")) > 0 for n in (1, 2, 3, 4)] == [False, False, True, True]
 
 
 @pytest.mark.parametrize("time_to_start", ["", "30m"])
-def test_c1_what_has_no_replicas_and_starts_nowhere_is_tried_once_in_each_cluster(time_to_start: str) -> None:
+@in_world(THREE)
+async def test_c1_what_has_no_replicas_and_starts_nowhere_is_tried_once_in_each_cluster(
+    world: World, time_to_start: str
+) -> None:
     """A script judges it, as a job of Flink: it is Unhealthy until it runs."""
-
-    async def story(world: World) -> None:
-        first = await one_judged_copy(world)
-        options = {TIME_TO_START_ANNOTATION: time_to_start} if time_to_start else {}
-        failover = {"failover": {"cluster": {"purgeMode": "Directly"}}}
-        await world.client.patch(
-            POLICIES, "nightly", {"metadata": {"annotations": options}, "spec": failover}, "default"
-        )
-        await world.sleep(20)
-        await world.client.patch(CLUSTERS, first, {"spec": {"taints": [{"key": "gone", "effect": "NoExecute"}]}})
-        began, moves = world.seconds, list[tuple[str, float]]()
-        while world.seconds < began + 4 * 3600:
-            await world.sleep(30)
-            (target,) = world.assigned(NIGHTLY) or [first]
-            if target != (moves[-1][0] if moves else first):
-                moves.append((target, world.seconds - began))
-        assert [target for target, _ in moves] == sorted(set(THREE) - {first}), "each of the others, once"
-        assert moves[1][1] == pytest.approx(1830 if time_to_start else 630, abs=40)
-
-    play(story, THREE)
+    first = await one_judged_copy(world)
+    options = {TIME_TO_START_ANNOTATION: time_to_start} if time_to_start else {}
+    failover = {"failover": {"cluster": {"purgeMode": "Directly"}}}
+    await world.client.patch(POLICIES, "nightly", {"metadata": {"annotations": options}, "spec": failover}, "default")
+    await world.sleep(20)
+    await world.client.patch(CLUSTERS, first, {"spec": {"taints": [{"key": "gone", "effect": "NoExecute"}]}})
+    began, moves = world.seconds, list[tuple[str, float]]()
+    while world.seconds < began + 4 * 3600:
+        await world.sleep(30)
+        (target,) = world.assigned(NIGHTLY) or [first]
+        if target != (moves[-1][0] if moves else first):
+            moves.append((target, world.seconds - began))
+    assert [target for target, _ in moves] == sorted(set(THREE) - {first}), "each of the others, once"
+    assert moves[1][1] == pytest.approx(1830 if time_to_start else 630, abs=40)
 
 
 ONE: dict[str, Any] = {
@@ -205,29 +193,26 @@ def test_s1_a_copy_that_was_cut_off_and_is_well_is_not_purged_any_more(mode: Mod
 
 
 @pytest.mark.parametrize("why", ["drained", "empty", "cordoned", "ordered"])
-def test_s7_what_was_cut_off_is_purged_where_it_cannot_come_back(why: str) -> None:
+@in_world(THREE)
+async def test_s7_what_was_cut_off_is_purged_where_it_cannot_come_back(world: World, why: str) -> None:
     """A purge is carried out where the taint stands, nothing serves, nothing new may come, or an order was given."""
-
-    async def story(world: World) -> None:
-        way = await is_cut_off_and_purged(world, ONE)
-        if why == "drained":
-            await start_drain(world.client, "member1", None)
-        elif why == "cordoned":
-            home = await world.client.get(CLUSTERS, "member1")
-            taints = [to_builtins(taint) for taint in home.taints] + [{"key": "cordoned", "effect": "NoSchedule"}]
-            await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": taints}})
-        elif why == "ordered":
-            (work,) = (await world.client.list(WORKS, execution_space("member1"))).items
-            await world.client.delete(WORKS, work.name, work.namespace)
-        else:
-            await without_room(world, "member1")
-            await delete_pods(world, "member1")
-            await world.sleep(10)
-        way.mend()
-        await world.until(lambda: not tasks(world, WEB), 900)
-        await world.sleep(60)
-        (target,) = world.assigned(WEB)
-        assert target != "member1"
-        assert [await ready_replicas(world, name, "web") for name in ("member1", target)] == [-1, 4]
-
-    play(story, THREE)
+    way = await is_cut_off_and_purged(world, ONE)
+    if why == "drained":
+        await start_drain(world.client, "member1", None)
+    elif why == "cordoned":
+        home = await world.client.get(CLUSTERS, "member1")
+        taints = [to_builtins(taint) for taint in home.taints] + [{"key": "cordoned", "effect": "NoSchedule"}]
+        await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": taints}})
+    elif why == "ordered":
+        (work,) = (await world.client.list(WORKS, execution_space("member1"))).items
+        await world.client.delete(WORKS, work.name, work.namespace)
+    else:
+        await without_room(world, "member1")
+        await delete_pods(world, "member1")
+        await world.sleep(10)
+    way.mend()
+    await world.until(lambda: not tasks(world, WEB), 900)
+    await world.sleep(60)
+    (target,) = world.assigned(WEB)
+    assert target != "member1"
+    assert [await ready_replicas(world, name, "web") for name in ("member1", target)] == [-1, 4]

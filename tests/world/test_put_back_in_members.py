@@ -8,7 +8,7 @@ from kubeclient import NotFound
 from leeward.operations.orphans import find_orphans
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
-from tests.world.stories import CONFIG_MAPS, POLICIES, identities, play, ready_replicas, tasks
+from tests.world.stories import CONFIG_MAPS, POLICIES, identities, in_world, play, ready_replicas, tasks
 from tests.world.test_dependencies_with_data import CLAIMS, claim
 from tests.world.test_kinds import appears, selecting
 from tests.world.test_orphans import reach_in
@@ -42,21 +42,19 @@ def test_s5_a_claim_that_is_put_back_by_hand_in_a_member_stays(mode: Mode) -> No
     play(story, {"member1": mode})
 
 
-def test_s5_a_namespace_that_is_put_back_by_hand_in_a_member_stays_with_what_is_in_it() -> None:
-    async def story(world: World) -> None:
-        there = world.member("member1").client
-        await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
-        await world.sleep(30)
-        found = (await there.get(NAMESPACES, "shop")).metadata
-        await world.client.delete(NAMESPACES, "shop")
-        await world.sleep(60)
-        marks = {"labels": dict(found.labels), "annotations": dict(found.annotations)}
-        await there.create(NAMESPACES, {"metadata": {"name": "shop", **marks}})
-        await there.create(CONFIG_MAPS, {"metadata": {"name": "own"}, "data": {"a": "1"}}, "shop")
-        await world.sleep(60)
-        assert (await there.get(CONFIG_MAPS, "own", "shop"))["data"] == {"a": "1"}
-
-    play(story, {"member1": "Push"})
+@in_world({"member1": "Push"})
+async def test_s5_a_namespace_that_is_put_back_by_hand_in_a_member_stays_with_what_is_in_it(world: World) -> None:
+    there = world.member("member1").client
+    await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
+    await world.sleep(30)
+    found = (await there.get(NAMESPACES, "shop")).metadata
+    await world.client.delete(NAMESPACES, "shop")
+    await world.sleep(60)
+    marks = {"labels": dict(found.labels), "annotations": dict(found.annotations)}
+    await there.create(NAMESPACES, {"metadata": {"name": "shop", **marks}})
+    await there.create(CONFIG_MAPS, {"metadata": {"name": "own"}, "data": {"a": "1"}}, "shop")
+    await world.sleep(60)
+    assert (await there.get(CONFIG_MAPS, "own", "shop"))["data"] == {"a": "1"}
 
 
 async def back_with_its_past(world: World) -> tuple[str, str]:
@@ -77,23 +75,23 @@ async def back_with_its_past(world: World) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("braked", mostly_long([False, True], False), ids=["its replacement is", "all others are"])
-def test_s1_what_a_restored_member_brings_back_stays_while_what_replaced_it_is_lost(*, braked: bool) -> None:
-    async def story(world: World) -> None:
-        old, new = await back_with_its_past(world)
-        lost = [name for name in world.members if name == new or (braked and name != old)]
-        for name in lost:
-            await world.member(name).stop()
-        await world.until(lambda: not world.is_ready(new), 120)
-        await world.sleep(60)
-        await world.member(old).start()
-        await keeps_the_only_copy(world, await identities(world, "web", [old]), old, *lost)
-        for name in lost:
-            await world.member(name).start()
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 600)
-        await world.sleep(120)
-        assert list(await identities(world, "web")) == list(world.assigned(WEB)), "and then it is removed"
-
-    play(story, PUSHED)
+@in_world(PUSHED)
+async def test_s1_what_a_restored_member_brings_back_stays_while_what_replaced_it_is_lost(
+    world: World, *, braked: bool
+) -> None:
+    old, new = await back_with_its_past(world)
+    lost = [name for name in world.members if name == new or (braked and name != old)]
+    for name in lost:
+        await world.member(name).stop()
+    await world.until(lambda: not world.is_ready(new), 120)
+    await world.sleep(60)
+    await world.member(old).start()
+    await keeps_the_only_copy(world, await identities(world, "web", [old]), old, *lost)
+    for name in lost:
+        await world.member(name).start()
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 600)
+    await world.sleep(120)
+    assert list(await identities(world, "web")) == list(world.assigned(WEB)), "and then it is removed"
 
 
 @pytest.mark.parametrize("mode", ["Push", "Pull"])

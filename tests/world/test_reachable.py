@@ -16,7 +16,7 @@ from leeward.api.names import REACHABLE_CONDITION, SERVICE_OPTIONAL_ANNOTATION
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, in_world, policy
 from tests.world.test_addresses_follow import SERVICES, service
 from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
 
@@ -59,117 +59,103 @@ async def told(world: World) -> tuple[str, str]:
     return said
 
 
-def test_what_moves_to_where_no_service_selects_it_says_so_until_one_does() -> None:
-    async def story(world: World) -> None:
-        await lead(world, "member1")
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned(WEB) == {"member2": 2}, 1200)
-        await world.sleep(120)
-        assert await told(world) == ("False", "NoService")
-        events = (await world.client.list(EVENTS, "default")).items
-        (message, *_) = [each.message for each in events if each.reason == "NotReachable"]
-        assert message == "it serves in member2, where no Service selects it (Service web is in member1)"
-        findings = (await look_at_fleet(world.client, world.clock)).findings
-        assert any("is not reachable (NoService)" in each.sentence for each in findings)
-        answer = explain_in(await picture(world), asked_of("deploy/web", "default"))
-        assert isinstance(answer, Explanation)
-        assert any("no Service selects it" in sentence for sentence in answer.why)
-        await world.client.patch(POLICIES, "leading", {"spec": {"placement": placed("member1", "member2")}}, "default")
-        await world.sleep(60)
-        assert await told(world) == ("True", "Reachable")
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_what_moves_to_where_no_service_selects_it_says_so_until_one_does(world: World) -> None:
+    await lead(world, "member1")
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned(WEB) == {"member2": 2}, 1200)
+    await world.sleep(120)
+    assert await told(world) == ("False", "NoService")
+    events = (await world.client.list(EVENTS, "default")).items
+    (message, *_) = [each.message for each in events if each.reason == "NotReachable"]
+    assert message == "it serves in member2, where no Service selects it (Service web is in member1)"
+    findings = (await look_at_fleet(world.client, world.clock)).findings
+    assert any("is not reachable (NoService)" in each.sentence for each in findings)
+    answer = explain_in(await picture(world), asked_of("deploy/web", "default"))
+    assert isinstance(answer, Explanation)
+    assert any("no Service selects it" in sentence for sentence in answer.why)
+    await world.client.patch(POLICIES, "leading", {"spec": {"placement": placed("member1", "member2")}}, "default")
+    await world.sleep(60)
+    assert await told(world) == ("True", "Reachable")
 
 
-def test_a_workload_that_needs_no_service_says_nothing() -> None:
-    async def story(world: World) -> None:
-        await lead(world, "member1")
-        option = {"metadata": {"annotations": {SERVICE_OPTIONAL_ANNOTATION: "true"}}}
-        await world.client.patch(POLICIES, "web", option, "default")
-        await world.sleep(30)
-        asked = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
-        assert list(asked.missing_dependencies) == []
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned(WEB) == {"member2": 2}, 1200)
-        await world.sleep(120)
-        assert await told(world) == ("", "")
-        await world.client.patch(
-            POLICIES, "web", {"metadata": {"annotations": {SERVICE_OPTIONAL_ANNOTATION: None}}}, "default"
-        )
-        await world.sleep(120)
-        assert await told(world) == ("False", "NoService")
-        await world.client.patch(POLICIES, "web", option, "default")
-        await world.sleep(60)
-        assert await told(world) == ("", "")
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_workload_that_needs_no_service_says_nothing(world: World) -> None:
+    await lead(world, "member1")
+    option = {"metadata": {"annotations": {SERVICE_OPTIONAL_ANNOTATION: "true"}}}
+    await world.client.patch(POLICIES, "web", option, "default")
+    await world.sleep(30)
+    asked = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
+    assert list(asked.missing_dependencies) == []
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned(WEB) == {"member2": 2}, 1200)
+    await world.sleep(120)
+    assert await told(world) == ("", "")
+    await world.client.patch(
+        POLICIES, "web", {"metadata": {"annotations": {SERVICE_OPTIONAL_ANNOTATION: None}}}, "default"
+    )
+    await world.sleep(120)
+    assert await told(world) == ("False", "NoService")
+    await world.client.patch(POLICIES, "web", option, "default")
+    await world.sleep(60)
+    assert await told(world) == ("", "")
 
 
 @pytest.mark.parametrize("clusters", [("member1",), ("member1", "member2")])
-def test_what_if_says_beforehand_where_no_service_selects_it(clusters: tuple[str, ...]) -> None:
-    async def story(world: World) -> None:
-        await lead(world, *clusters)
-        asked = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
-        missing = [(each.workload, each.cluster, each.needs) for each in asked.missing_dependencies]
-        expected = [("Deployment default/web", "member2", "a Service that selects it")]
-        assert missing == (expected if clusters == ("member1",) else [])
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_what_if_says_beforehand_where_no_service_selects_it(world: World, clusters: tuple[str, ...]) -> None:
+    await lead(world, *clusters)
+    asked = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
+    missing = [(each.workload, each.cluster, each.needs) for each in asked.missing_dependencies]
+    expected = [("Deployment default/web", "member2", "a Service that selects it")]
+    assert missing == (expected if clusters == ("member1",) else [])
 
 
-def test_a_service_that_selects_other_pods_in_a_cluster_has_no_endpoints_there() -> None:
-    async def story(world: World) -> None:
-        await lead(world, "member1", "member2")
-        rules = overriding("service", None, only("member1"), plaintext=replacing("/spec/selector/app", "other"))
-        rules["spec"]["resourceSelectors"] = SELECTING
-        await world.client.create(OVERRIDES, rules, "default")
-        await world.sleep(90)
-        assert await told(world) == ("False", "NoEndpoints")
-        await world.client.delete(OVERRIDES, "service", "default")
-        await world.sleep(90)
-        assert await told(world) == ("True", "Reachable")
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_service_that_selects_other_pods_in_a_cluster_has_no_endpoints_there(world: World) -> None:
+    await lead(world, "member1", "member2")
+    rules = overriding("service", None, only("member1"), plaintext=replacing("/spec/selector/app", "other"))
+    rules["spec"]["resourceSelectors"] = SELECTING
+    await world.client.create(OVERRIDES, rules, "default")
+    await world.sleep(90)
+    assert await told(world) == ("False", "NoEndpoints")
+    await world.client.delete(OVERRIDES, "service", "default")
+    await world.sleep(90)
+    assert await told(world) == ("True", "Reachable")
 
 
-def test_a_load_balancer_that_gets_no_address_where_it_is_needed_says_so_until_it_has_one() -> None:
-    async def story(world: World) -> None:
-        there = world.member("member2").client
-        await there.create(SERVICES, service() | {"metadata": {"name": "hoarder"}}, "default")
-        usable = ip_network(load_balancer_range("member2"))
-        taken = {"loadBalancer": {"ingress": [{"ip": str(address)} for address in usable]}}
-        await there.patch(SERVICES, "hoarder", {"status": taken}, "default", subresource="status")
-        await lead(world, "member1", "member2", kind="LoadBalancer")
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": IN_MEMBER2}}, "default")
-        await world.sleep(120)
-        assert await told(world) == ("False", "NoAddress")
-        await there.delete(SERVICES, "hoarder", "default")
-        await world.sleep(120)
-        assert await told(world) == ("True", "Reachable")
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_load_balancer_that_gets_no_address_where_it_is_needed_says_so_until_it_has_one(world: World) -> None:
+    there = world.member("member2").client
+    await there.create(SERVICES, service() | {"metadata": {"name": "hoarder"}}, "default")
+    usable = ip_network(load_balancer_range("member2"))
+    taken = {"loadBalancer": {"ingress": [{"ip": str(address)} for address in usable]}}
+    await there.patch(SERVICES, "hoarder", {"status": taken}, "default", subresource="status")
+    await lead(world, "member1", "member2", kind="LoadBalancer")
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": IN_MEMBER2}}, "default")
+    await world.sleep(120)
+    assert await told(world) == ("False", "NoAddress")
+    await there.delete(SERVICES, "hoarder", "default")
+    await world.sleep(120)
+    assert await told(world) == ("True", "Reachable")
 
 
-def test_what_was_told_stays_while_the_cluster_is_not_seen() -> None:
-    async def story(world: World) -> None:
-        await lead(world, "member1")
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": IN_MEMBER2}}, "default")
-        await world.sleep(120)
-        assert await told(world) == ("False", "NoService")
-        await world.member("member2").stop()
-        await world.sleep(300)
-        assert not world.is_ready("member2")
-        assert await told(world) == ("False", "NoService")
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_what_was_told_stays_while_the_cluster_is_not_seen(world: World) -> None:
+    await lead(world, "member1")
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": IN_MEMBER2}}, "default")
+    await world.sleep(120)
+    assert await told(world) == ("False", "NoService")
+    await world.member("member2").stop()
+    await world.sleep(300)
+    assert not world.is_ready("member2")
+    assert await told(world) == ("False", "NoService")
 
 
-def test_a_workload_that_no_service_selects_anywhere_says_nothing() -> None:
-    async def story(world: World) -> None:
-        await world.client.create(SERVICES, service(selector={"app": "other"}), "default")
-        await world.client.create(POLICIES, policy("web-service", placed("member1"), "Service", "v1"), "default")
-        await apply(world.client, policy("web", TERMS), deployment("web", 2))
-        await world.sleep(180)
-        assert await told(world) == ("", "")
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_a_workload_that_no_service_selects_anywhere_says_nothing(world: World) -> None:
+    await world.client.create(SERVICES, service(selector={"app": "other"}), "default")
+    await world.client.create(POLICIES, policy("web-service", placed("member1"), "Service", "v1"), "default")
+    await apply(world.client, policy("web", TERMS), deployment("web", 2))
+    await world.sleep(180)
+    assert await told(world) == ("", "")

@@ -6,7 +6,7 @@ from kubeclient import NotFound
 from leeward.api.rebalancer import WorkloadRebalancer
 from leeward.api.resource import WORKLOAD_REBALANCERS
 from leeward.sim.world import World
-from tests.world.stories import apply, play, ready_replicas, scenario
+from tests.world.stories import apply, in_world, ready_replicas, scenario
 
 WORKLOAD = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx", "namespace": "default"}
 
@@ -29,60 +29,56 @@ async def exists(world: World, name: str) -> bool:
 
 
 @pytest.mark.long
-def test_after_a_failover_and_recovery_a_rebalancer_brings_the_weights_back() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, *scenario("divided.yaml"))
-        await world.until(lambda: world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}, 60)
-        await world.sleep(10)
-        await world.member("member1").stop()
-        await world.until(lambda: world.assigned("nginx-deployment") == {"member2": 3})
-        await world.sleep(60)
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1") and not world.taints("member1"))
-        await world.sleep(600)
-        assert world.assigned("nginx-deployment") == {"member2": 3}, "nothing moves back by itself"
+@in_world()
+async def test_after_a_failover_and_recovery_a_rebalancer_brings_the_weights_back(world: World) -> None:
+    await apply(world.client, *scenario("divided.yaml"))
+    await world.until(lambda: world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}, 60)
+    await world.sleep(10)
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned("nginx-deployment") == {"member2": 3})
+    await world.sleep(60)
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1") and not world.taints("member1"))
+    await world.sleep(600)
+    assert world.assigned("nginx-deployment") == {"member2": 3}, "nothing moves back by itself"
 
-        spec = {"workloads": [WORKLOAD, {**WORKLOAD, "name": "ghost"}], "ttlSecondsAfterFinished": 300}
-        await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "home"}, "spec": spec})
-        await world.until(lambda: world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}, 5)
-        done = await finished(world, "home")
-        results = {o.workload.name: (o.result, o.reason) for o in done.status.observed_workloads}
-        assert results == {"nginx": ("Successful", ""), "ghost": ("Failed", "ReferencedBindingNotFound")}
-        assert done.status.observed_generation == done.metadata.generation
-        binding = world.binding("nginx-deployment")
-        assert binding is not None
-        assert binding.spec.reschedule_triggered_at == done.metadata.creation_timestamp
-        await world.sleep(30)
-        assert await ready_replicas(world, "member1", "nginx") == 1
+    spec = {"workloads": [WORKLOAD, {**WORKLOAD, "name": "ghost"}], "ttlSecondsAfterFinished": 300}
+    await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "home"}, "spec": spec})
+    await world.until(lambda: world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}, 5)
+    done = await finished(world, "home")
+    results = {o.workload.name: (o.result, o.reason) for o in done.status.observed_workloads}
+    assert results == {"nginx": ("Successful", ""), "ghost": ("Failed", "ReferencedBindingNotFound")}
+    assert done.status.observed_generation == done.metadata.generation
+    binding = world.binding("nginx-deployment")
+    assert binding is not None
+    assert binding.spec.reschedule_triggered_at == done.metadata.creation_timestamp
+    await world.sleep(30)
+    assert await ready_replicas(world, "member1", "nginx") == 1
 
-        generation = binding.metadata.generation
-        await world.sleep(250)
-        assert await exists(world, "home")
-        await world.sleep(60)
-        assert not await exists(world, "home"), "its time to live is over"
-        after = world.binding("nginx-deployment")
-        assert after is not None
-        assert after.metadata.generation <= generation + 1, "once"
-
-    play(story)
+    generation = binding.metadata.generation
+    await world.sleep(250)
+    assert await exists(world, "home")
+    await world.sleep(60)
+    assert not await exists(world, "home"), "its time to live is over"
+    after = world.binding("nginx-deployment")
+    assert after is not None
+    assert after.metadata.generation <= generation + 1, "once"
 
 
-def test_a_workload_that_is_listed_later_is_rebalanced_later() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, *scenario("divided.yaml"))
-        await world.until(lambda: world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}, 60)
-        ghost = {**WORKLOAD, "name": "ghost"}
-        await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "r"}, "spec": {"workloads": [ghost]}})
-        assert (await finished(world, "r")).status.observed_workloads[0].result == "Failed"
-        await world.sleep(600)
-        await world.client.patch(WORKLOAD_REBALANCERS, "r", {"spec": {"workloads": [WORKLOAD]}})
-        await world.sleep(5)
-        done = await finished(world, "r")
-        assert [(o.workload.name, o.result) for o in done.status.observed_workloads] == [("nginx", "Successful")]
-        binding = world.binding("nginx-deployment")
-        assert binding is not None
-        assert binding.spec.reschedule_triggered_at is not None
-        assert done.metadata.creation_timestamp is not None
-        assert (binding.spec.reschedule_triggered_at - done.metadata.creation_timestamp).total_seconds() == 600
-
-    play(story)
+@in_world()
+async def test_a_workload_that_is_listed_later_is_rebalanced_later(world: World) -> None:
+    await apply(world.client, *scenario("divided.yaml"))
+    await world.until(lambda: world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}, 60)
+    ghost = {**WORKLOAD, "name": "ghost"}
+    await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "r"}, "spec": {"workloads": [ghost]}})
+    assert (await finished(world, "r")).status.observed_workloads[0].result == "Failed"
+    await world.sleep(600)
+    await world.client.patch(WORKLOAD_REBALANCERS, "r", {"spec": {"workloads": [WORKLOAD]}})
+    await world.sleep(5)
+    done = await finished(world, "r")
+    assert [(o.workload.name, o.result) for o in done.status.observed_workloads] == [("nginx", "Successful")]
+    binding = world.binding("nginx-deployment")
+    assert binding is not None
+    assert binding.spec.reschedule_triggered_at is not None
+    assert done.metadata.creation_timestamp is not None
+    assert (binding.spec.reschedule_triggered_at - done.metadata.creation_timestamp).total_seconds() == 600

@@ -25,7 +25,7 @@ from leeward.operations.replaced_clusters import confirm_replaced
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import POLICIES, apply, deployment, held, identities, play, policy, tasks
+from tests.world.stories import POLICIES, apply, deployment, held, identities, in_world, play, policy, tasks
 from tests.world.test_claims_found_again import ONE, runs
 from tests.world.test_dependencies_with_data import CLAIMS, WEB
 from tests.world.test_explain import explain_cluster
@@ -178,23 +178,21 @@ def test_a_member_that_is_restored_from_its_own_backup_is_the_same_cluster(mode:
     play(story, members(mode))
 
 
-def test_a_set_that_was_restored_in_the_rebuilt_cluster_is_kept_there() -> None:
-    async def story(world: World) -> None:
-        await db_runs(world)
-        member = world.member("member1")
-        kept = await member.client.get(STATEFUL_SETS, "db", "default")
-        await rebuilt(world, "member1", 60)
-        await world.sleep(180)
-        metadata = {key: kept["metadata"][key] for key in ("name", "namespace", "labels", "annotations")}
-        await member.client.create(STATEFUL_SETS, {**kept, "metadata": metadata, "status": {}}, "default")
-        restored = await sets(world)
-        await world.sleep(90)
-        assert {name: uid for name, (uid, _) in (await sets(world)).items()} == {
-            name: uid for name, (uid, _) in restored.items()
-        }
-        assert held_in_binding(world) == ""
-
-    play(story, members("Push"))
+@in_world(members("Push"))
+async def test_a_set_that_was_restored_in_the_rebuilt_cluster_is_kept_there(world: World) -> None:
+    await db_runs(world)
+    member = world.member("member1")
+    kept = await member.client.get(STATEFUL_SETS, "db", "default")
+    await rebuilt(world, "member1", 60)
+    await world.sleep(180)
+    metadata = {key: kept["metadata"][key] for key in ("name", "namespace", "labels", "annotations")}
+    await member.client.create(STATEFUL_SETS, {**kept, "metadata": metadata, "status": {}}, "default")
+    restored = await sets(world)
+    await world.sleep(90)
+    assert {name: uid for name, (uid, _) in (await sets(world)).items()} == {
+        name: uid for name, (uid, _) in restored.items()
+    }
+    assert held_in_binding(world) == ""
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -217,20 +215,18 @@ def test_what_has_moved_needs_nothing_and_its_old_claim_is_not_made_empty(mode: 
     play(story, members(mode))
 
 
-def test_claims_and_what_names_them_wait_as_well() -> None:
-    async def story(world: World) -> None:
-        (old,) = await runs(world, {"clusterAffinity": {"clusterNames": ["member1"]}})
-        await rebuilt(world, old)
-        await world.sleep(180)
-        assert await identities(world, "data", resource=CLAIMS) == {}
-        assert await identities(world, "web") == {}
-        assert held_in_binding(world, WEB)
-        await confirm_replaced(world.client, old)
-        await world.sleep(60)
-        assert set(await identities(world, "data", resource=CLAIMS)) == {old}
-        assert set(await identities(world, "web")) == {old}
-
-    play(story, members("Push"))
+@in_world(members("Push"))
+async def test_claims_and_what_names_them_wait_as_well(world: World) -> None:
+    (old,) = await runs(world, {"clusterAffinity": {"clusterNames": ["member1"]}})
+    await rebuilt(world, old)
+    await world.sleep(180)
+    assert await identities(world, "data", resource=CLAIMS) == {}
+    assert await identities(world, "web") == {}
+    assert held_in_binding(world, WEB)
+    await confirm_replaced(world.client, old)
+    await world.sleep(60)
+    assert set(await identities(world, "data", resource=CLAIMS)) == {old}
+    assert set(await identities(world, "web")) == {old}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -255,48 +251,41 @@ def test_who_asks_is_told_of_a_rebuilt_cluster(mode: Mode) -> None:
     play(story, members(mode))
 
 
-def test_a_cluster_that_is_joined_anew_is_another_one_for_everybody() -> None:
+@in_world(members("Push"))
+async def test_a_cluster_that_is_joined_anew_is_another_one_for_everybody(world: World) -> None:
     """The other way out: `leeward unjoin`, and join again."""
-
-    async def story(world: World) -> None:
-        await db_runs(world)
-        await rebuilt(world, "member1", 60)
-        await world.sleep(180)
-        await world.client.delete(CLUSTERS, "member1")
-        await world.until(lambda: not any(c == "member1" for c in world.assigned(DB)), 300)
-        await world.sleep(60)
-        await world.register(world.member("member1"), world.client)
-        await world.sleep(180)
-        assert set(await sets(world)) == {"member1"}
-        assert accepted_identity(world.cluster("member1")) == world.member("member1").identity
-
-    play(story, members("Push"))
+    await db_runs(world)
+    await rebuilt(world, "member1", 60)
+    await world.sleep(180)
+    await world.client.delete(CLUSTERS, "member1")
+    await world.until(lambda: not any(c == "member1" for c in world.assigned(DB)), 300)
+    await world.sleep(60)
+    await world.register(world.member("member1"), world.client)
+    await world.sleep(180)
+    assert set(await sets(world)) == {"member1"}
+    assert accepted_identity(world.cluster("member1")) == world.member("member1").identity
 
 
-def test_karmada_exact_makes_it_as_karmada_does() -> None:
-    async def story(world: World) -> None:
-        await db_runs(world)
-        await rebuilt(world, "member1", 60)
-        await world.sleep(180)
-        assert set(await sets(world)) == {"member1"}
-        assert find_condition(world.cluster("member1").status.conditions, REPLACED_CONDITION) is None
-
-    play(story, members("Push"), manager=ManagerSettings().karmada_exact())
+@in_world(members("Push"), manager=ManagerSettings().karmada_exact())
+async def test_karmada_exact_makes_it_as_karmada_does(world: World) -> None:
+    await db_runs(world)
+    await rebuilt(world, "member1", 60)
+    await world.sleep(180)
+    assert set(await sets(world)) == {"member1"}
+    assert find_condition(world.cluster("member1").status.conditions, REPLACED_CONDITION) is None
 
 
-def test_the_id_that_somebody_writes_into_the_cluster_confirms_nothing() -> None:
-    async def story(world: World) -> None:
-        await db_runs(world)
-        await rebuilt(world, "member1", 120)
-        await world.client.patch(CLUSTERS, "member1", {"spec": {"id": world.member("member1").identity}})
-        await world.sleep(240)
-        assert await sets(world) == {}
-        annotations = {CONFIRMED_IDENTITY_ANNOTATION: world.member("member1").identity}
-        await world.client.patch(CLUSTERS, "member1", {"metadata": {"annotations": annotations}})
-        await world.sleep(60)
-        assert set(await sets(world)) == {"member1"}
-
-    play(story, members("Push"))
+@in_world(members("Push"))
+async def test_the_id_that_somebody_writes_into_the_cluster_confirms_nothing(world: World) -> None:
+    await db_runs(world)
+    await rebuilt(world, "member1", 120)
+    await world.client.patch(CLUSTERS, "member1", {"spec": {"id": world.member("member1").identity}})
+    await world.sleep(240)
+    assert await sets(world) == {}
+    annotations = {CONFIRMED_IDENTITY_ANNOTATION: world.member("member1").identity}
+    await world.client.patch(CLUSTERS, "member1", {"metadata": {"annotations": annotations}})
+    await world.sleep(60)
+    assert set(await sets(world)) == {"member1"}
 
 
 async def upgraded(world: World, joined_as: str) -> None:
@@ -309,36 +298,32 @@ async def upgraded(world: World, joined_as: str) -> None:
 
 
 @pytest.mark.parametrize("joined_as", ["prod-eu-1", "0b7a52f4-6c39-4a57-9a0c-3f1d8e2b6c01"])
-def test_an_upgrade_accepts_the_cluster_that_is_ready_whatever_its_id(joined_as: str) -> None:
-    async def story(world: World) -> None:
-        await world.sleep(90)
-        await upgraded(world, joined_as)
-        world.start_controllers()
-        await world.sleep(60)
-        assert said(world, "member1", IDENTITY_CONDITION) == world.member("member1").identity
-        await db_runs(world)
-        assert find_condition(world.cluster("member1").status.conditions, REPLACED_CONDITION) is None
-
-    play(story, members("Push"))
+@in_world(members("Push"))
+async def test_an_upgrade_accepts_the_cluster_that_is_ready_whatever_its_id(world: World, joined_as: str) -> None:
+    await world.sleep(90)
+    await upgraded(world, joined_as)
+    world.start_controllers()
+    await world.sleep(60)
+    assert said(world, "member1", IDENTITY_CONDITION) == world.member("member1").identity
+    await db_runs(world)
+    assert find_condition(world.cluster("member1").status.conditions, REPLACED_CONDITION) is None
 
 
-def test_an_upgrade_asks_about_a_cluster_that_was_away_and_is_not_the_one_that_joined() -> None:
-    async def story(world: World) -> None:
-        await db_runs(world)
-        member = world.member("member1")
-        joined_as = member.identity
-        await member.stop()
-        await world.until(lambda: not world.is_ready("member1"))
-        await upgraded(world, joined_as)
-        member.replace_contents(Loaded((), 0))
-        world.start_controllers()
-        await world.sleep(60)
-        await member.start()
-        await world.sleep(180)
-        assert replaced_by(world.cluster("member1")) == member.identity
-        assert await sets(world) == {}
-
-    play(story, members("Push"))
+@in_world(members("Push"))
+async def test_an_upgrade_asks_about_a_cluster_that_was_away_and_is_not_the_one_that_joined(world: World) -> None:
+    await db_runs(world)
+    member = world.member("member1")
+    joined_as = member.identity
+    await member.stop()
+    await world.until(lambda: not world.is_ready("member1"))
+    await upgraded(world, joined_as)
+    member.replace_contents(Loaded((), 0))
+    world.start_controllers()
+    await world.sleep(60)
+    await member.start()
+    await world.sleep(180)
+    assert replaced_by(world.cluster("member1")) == member.identity
+    assert await sets(world) == {}
 
 
 def other_set(name: str = "db2") -> Manifest:
@@ -389,24 +374,22 @@ def test_an_application_that_was_never_there_fails_over_to_a_rebuilt_cluster(mod
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_a_work_that_somebody_deletes_is_made_anew_and_held_as_before(restarts: bool) -> None:
-    async def story(world: World) -> None:
-        await db_runs(world)
-        await rebuilt(world, "member1", 60)
-        await world.sleep(180)
-        before, space = world.work("member1", IN_WORK), execution_space("member1")
-        if restarts:
-            await world.stop_controllers()
-            await world.client.patch(WORKS, IN_WORK, {"metadata": {"finalizers": None}}, space)
-        await world.client.delete(WORKS, IN_WORK, space)
-        if restarts:
-            world.start_controllers()
-        await world.sleep(120)
-        after = world.work("member1", IN_WORK)
-        assert before is not None
-        assert after is not None
-        assert after.metadata.uid != before.metadata.uid
-        assert await sets(world) == {}
-        assert held_in_work(world)
-
-    play(story, members("Push"))
+@in_world(members("Push"))
+async def test_a_work_that_somebody_deletes_is_made_anew_and_held_as_before(world: World, restarts: bool) -> None:
+    await db_runs(world)
+    await rebuilt(world, "member1", 60)
+    await world.sleep(180)
+    before, space = world.work("member1", IN_WORK), execution_space("member1")
+    if restarts:
+        await world.stop_controllers()
+        await world.client.patch(WORKS, IN_WORK, {"metadata": {"finalizers": None}}, space)
+    await world.client.delete(WORKS, IN_WORK, space)
+    if restarts:
+        world.start_controllers()
+    await world.sleep(120)
+    after = world.work("member1", IN_WORK)
+    assert before is not None
+    assert after is not None
+    assert after.metadata.uid != before.metadata.uid
+    assert await sets(world) == {}
+    assert held_in_work(world)

@@ -12,7 +12,7 @@ from leeward.api.work import ResourceBinding
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.planning import group_decisions
 from leeward.sim.world import World
-from tests.world.stories import apply, by_weight, deployment, play, policy
+from tests.world.stories import apply, by_weight, deployment, in_world, policy
 
 
 def one_too_many(snapshot: Snapshot, _: object) -> Decision:
@@ -29,18 +29,16 @@ async def binding_of(world: World) -> ResourceBinding:
     return await world.client.get(RESOURCE_BINDINGS, "web-deployment", "default")
 
 
-def test_s3_a_decision_that_does_not_add_up_is_refused(caplog: pytest.LogCaptureFixture) -> None:
-    async def story(world: World) -> None:
-        with mock.patch.object(group_decisions, "decide", one_too_many):
-            await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
-            await asyncio.sleep(30)
-            bound = await binding_of(world)
-        assert bound.spec.clusters == ()
-        scheduled = find_condition(bound.status.conditions, "Scheduled")
-        assert scheduled is not None
-        assert "S3: 4 replicas are assigned, 3 are asked for" in scheduled.message
-        assert '"kind": "PlacementSnapshot"' in caplog.text
-        await asyncio.sleep(120)
-        assert sum(target.replicas for target in (await binding_of(world)).spec.clusters) == 3
-
-    play(story)
+@in_world()
+async def test_s3_a_decision_that_does_not_add_up_is_refused(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    with mock.patch.object(group_decisions, "decide", one_too_many):
+        await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
+        await asyncio.sleep(30)
+        bound = await binding_of(world)
+    assert bound.spec.clusters == ()
+    scheduled = find_condition(bound.status.conditions, "Scheduled")
+    assert scheduled is not None
+    assert "S3: 4 replicas are assigned, 3 are asked for" in scheduled.message
+    assert '"kind": "PlacementSnapshot"' in caplog.text
+    await asyncio.sleep(120)
+    assert sum(target.replicas for target in (await binding_of(world)).spec.clusters) == 3

@@ -9,7 +9,7 @@ from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import CONFIG_MAPS, apply, deployment, held, identities, play, ready_replicas, tasks
+from tests.world.stories import CONFIG_MAPS, apply, deployment, held, identities, in_world, ready_replicas, tasks
 from tests.world.test_dependencies import SECRETS, config, followed, one_of, reading, reasons
 
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
@@ -54,60 +54,57 @@ async def serves_all_along(world: World, clusters: set[str], seconds: int) -> No
 
 @pytest.mark.parametrize("placement", [DIVIDED, DUPLICATED, TERMS], ids=["divided", "duplicated", "terms"])
 @pytest.mark.parametrize("other", [0, 1])
-def test_a_drain_goes_on_to_the_cluster_that_takes_what_the_copy_needs(placement: Manifest, other: int) -> None:
-    async def story(world: World) -> None:
-        here = await runs_in(world, placement)
-        good, theirs = sorted({*THREE} - {here})[:: 1 if other else -1]
-        await somebody_has(world, theirs)
-        await start_drain(world.client, here, None)
-        await serves_all_along(world, {here, good}, 1500)
-        assert (set(world.assigned(WEB)), tasks(world, WEB)) == ({good}, [])
-        assert set(await identities(world, "web")) == {good}
-        found = await world.member(theirs).client.get(CONFIG_MAPS, "db", "default")
-        assert found["data"] == {"value": "TEST"}
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_a_drain_goes_on_to_the_cluster_that_takes_what_the_copy_needs(
+    world: World, placement: Manifest, other: int
+) -> None:
+    here = await runs_in(world, placement)
+    good, theirs = sorted({*THREE} - {here})[:: 1 if other else -1]
+    await somebody_has(world, theirs)
+    await start_drain(world.client, here, None)
+    await serves_all_along(world, {here, good}, 1500)
+    assert (set(world.assigned(WEB)), tasks(world, WEB)) == ({good}, [])
+    assert set(await identities(world, "web")) == {good}
+    found = await world.member(theirs).client.get(CONFIG_MAPS, "db", "default")
+    assert found["data"] == {"value": "TEST"}
 
 
 @pytest.mark.parametrize("resource", [CONFIG_MAPS, SECRETS], ids=["ConfigMap", "Secret"])
-def test_where_no_cluster_takes_what_it_needs_the_good_copy_stays(
+@in_world(THREE)
+async def test_where_no_cluster_takes_what_it_needs_the_good_copy_stays(
+    world: World,
     resource: Resource[Manifest],
 ) -> None:
-    async def story(world: World) -> None:
-        web = reading("web", "db") if resource is CONFIG_MAPS else deployment("web", 2)
-        if resource is SECRETS:
-            web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"secretRef": {"name": "db"}}]
-            await world.client.create(SECRETS, {"metadata": {"name": "db"}, "stringData": {"value": "prod"}}, "default")
-        else:
-            await apply(world.client, config("db", "prod"))
-        here = await runs_in(world, DIVIDED, web)
-        for member in {*THREE} - {here}:
-            await somebody_has(world, member, resource)
-        await start_drain(world.client, here, None)
-        await serves_all_along(world, {here}, 3000)
-        assert (tasks(world, WEB)[:1], held(world, WEB)) == ([here], "ReplacementMissing")
-        assert f"{resource.kind} db" in held_message(world)
-        assert any(f"{resource.kind} db" in message for message in (await reasons(world))["DependenciesRefused"])
-        await picture(world)
-
-    play(story, THREE)
+    web = reading("web", "db") if resource is CONFIG_MAPS else deployment("web", 2)
+    if resource is SECRETS:
+        web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"secretRef": {"name": "db"}}]
+        await world.client.create(SECRETS, {"metadata": {"name": "db"}, "stringData": {"value": "prod"}}, "default")
+    else:
+        await apply(world.client, config("db", "prod"))
+    here = await runs_in(world, DIVIDED, web)
+    for member in {*THREE} - {here}:
+        await somebody_has(world, member, resource)
+    await start_drain(world.client, here, None)
+    await serves_all_along(world, {here}, 3000)
+    assert (tasks(world, WEB)[:1], held(world, WEB)) == ([here], "ReplacementMissing")
+    assert f"{resource.kind} db" in held_message(world)
+    assert any(f"{resource.kind} db" in message for message in (await reasons(world))["DependenciesRefused"])
+    await picture(world)
 
 
-def test_what_is_mended_where_it_was_refused_ends_the_drain() -> None:
-    async def story(world: World) -> None:
-        here = await runs_in(world, DIVIDED)
-        others = {*THREE} - {here}
-        for member in others:
-            await somebody_has(world, member)
-        await start_drain(world.client, here, None)
-        await world.sleep(400)
-        assert tasks(world, WEB) == [here]
-        for member in others:
-            await world.member(member).client.delete(CONFIG_MAPS, "db", "default")
-        await world.until(lambda: tasks(world, WEB) == [], 900)
-        (there,) = world.assigned(WEB)
-        assert there in others
-        found = await world.member(there).client.get(CONFIG_MAPS, "db", "default")
-        assert found["data"] == {"value": "prod"}
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_what_is_mended_where_it_was_refused_ends_the_drain(world: World) -> None:
+    here = await runs_in(world, DIVIDED)
+    others = {*THREE} - {here}
+    for member in others:
+        await somebody_has(world, member)
+    await start_drain(world.client, here, None)
+    await world.sleep(400)
+    assert tasks(world, WEB) == [here]
+    for member in others:
+        await world.member(member).client.delete(CONFIG_MAPS, "db", "default")
+    await world.until(lambda: tasks(world, WEB) == [], 900)
+    (there,) = world.assigned(WEB)
+    assert there in others
+    found = await world.member(there).client.get(CONFIG_MAPS, "db", "default")
+    assert found["data"] == {"value": "prod"}

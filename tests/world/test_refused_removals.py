@@ -17,6 +17,7 @@ from tests.world.stories import (
     apply,
     deployment,
     identities,
+    in_world,
     play,
     policy,
     ready_replicas,
@@ -54,46 +55,40 @@ def test_s1_what_a_member_did_not_let_go_stays_when_its_replacement_is_lost_mean
     play(story, members)
 
 
-def test_a_copy_that_its_member_does_not_delete_is_told_until_it_is_gone() -> None:
+@in_world(PULLED)
+async def test_a_copy_that_its_member_does_not_delete_is_told_until_it_is_gone(world: World) -> None:
     """An application moves, and runs twice: an admission webhook of the old cluster is down."""
-
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 3), policy("web", on("member1")))
-        await world.sleep(30)
-        answers(world.member("member1").place, lambda r: status(500, "InternalError") if r.method == "DELETE" else None)
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
-        await world.sleep(120)
-        assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [3, 3]
-        (told,) = (await look_at_fleet(world.client, world.clock)).findings
-        assert "is not removed from an old cluster (Refused)" in told.sentence
-        assert "Still runs in member1: the cluster refuses to delete Deployment default/web: " in told.sentence
-        answers(world.member("member1").place, lambda _: None)
-        await world.sleep(120)
-        assert await ready_replicas(world, "member1", "web") == -1
-        assert not (await look_at_fleet(world.client, world.clock)).findings
-
-    play(story, PULLED)
+    await apply(world.client, deployment("web", 3), policy("web", on("member1")))
+    await world.sleep(30)
+    answers(world.member("member1").place, lambda r: status(500, "InternalError") if r.method == "DELETE" else None)
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
+    await world.sleep(120)
+    assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [3, 3]
+    (told,) = (await look_at_fleet(world.client, world.clock)).findings
+    assert "is not removed from an old cluster (Refused)" in told.sentence
+    assert "Still runs in member1: the cluster refuses to delete Deployment default/web: " in told.sentence
+    answers(world.member("member1").place, lambda _: None)
+    await world.sleep(120)
+    assert await ready_replicas(world, "member1", "web") == -1
+    assert not (await look_at_fleet(world.client, world.clock)).findings
 
 
-def test_l3_what_a_slow_member_makes_after_its_application_was_deleted_is_removed() -> None:
+@in_world({"member1": "Pull"})
+async def test_l3_what_a_slow_member_makes_after_its_application_was_deleted_is_removed(world: World) -> None:
     """The member answers too late: the object comes when the agent has asked in vain, and its Work is to go."""
+    place = world.member("member1").place
 
-    async def story(world: World) -> None:
-        place = world.member("member1").place
+    async def slow(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
+        if request.method == "POST" and request.path.endswith("/deployments"):
+            await world.sleep(20)
+        return await work()
 
-        async def slow(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
-            if request.method == "POST" and request.path.endswith("/deployments"):
-                await world.sleep(20)
-            return await work()
-
-        place.audit = slow
-        await apply(world.client, deployment("web", 3), policy("web", on("member1")))
-        await world.sleep(12)
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.sleep(5)
-        assert await ready_replicas(world, "member1", "web") == -1, "not yet"
-        await world.sleep(120)
-        assert await ready_replicas(world, "member1", "web") == -1
-        assert not (await world.client.list(WORKS, execution_space("member1"))).items
-
-    play(story, {"member1": "Pull"})
+    place.audit = slow
+    await apply(world.client, deployment("web", 3), policy("web", on("member1")))
+    await world.sleep(12)
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(5)
+    assert await ready_replicas(world, "member1", "web") == -1, "not yet"
+    await world.sleep(120)
+    assert await ready_replicas(world, "member1", "web") == -1
+    assert not (await world.client.list(WORKS, execution_space("member1"))).items

@@ -22,6 +22,7 @@ from tests.world.stories import (
     apply,
     deployment,
     identities,
+    in_world,
     play,
     policy,
     ready_replicas,
@@ -143,22 +144,20 @@ def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_rep
 
 @pytest.mark.long
 @pytest.mark.parametrize("seconds", mostly_long([0, 45], 0))
-def test_s1_an_agent_removes_nothing_that_it_found_before_the_controllers_of_a_restored_hub_have_looked(
+@in_world(PULLED)
+async def test_s1_an_agent_removes_nothing_that_it_found_before_the_controllers_of_a_restored_hub_have_looked(
+    world: World,
     seconds: int,
 ) -> None:
     """The replacement of the copy is gone by now, with its cluster; nobody has noticed yet."""
-
-    async def story(world: World) -> None:
-        old, new, backup = await returned_since(world)
-        before = await identities(world, "web", [old])
-        await world.member(new).stop()
-        await restore(world, backup, controllers_stay=False, controllers_after=seconds)
-        for _ in range(120):
-            await world.sleep(1)
-            assert await identities(world, "web", [old]) == before
-            assert await ready_replicas(world, old, "web") == 3
-
-    play(story, PULLED)
+    old, new, backup = await returned_since(world)
+    before = await identities(world, "web", [old])
+    await world.member(new).stop()
+    await restore(world, backup, controllers_stay=False, controllers_after=seconds)
+    for _ in range(120):
+        await world.sleep(1)
+        assert await identities(world, "web", [old]) == before
+        assert await ready_replicas(world, old, "web") == 3
 
 
 @pytest.mark.long
@@ -182,32 +181,29 @@ def test_s13_controllers_that_go_on_trust_nothing_of_a_control_plane_that_has_fo
 
 
 @pytest.mark.long
-def test_s1_an_eviction_does_not_end_by_what_was_healthy_while_the_hub_was_away() -> None:
+@in_world(PULLED)
+async def test_s1_an_eviction_does_not_end_by_what_was_healthy_while_the_hub_was_away(world: World) -> None:
     """The agent of the new cluster says that all is well there, and dies with it; only the old copy is left."""
-
-    async def story(world: World) -> None:
-        old = await placed(world)
-        for name in PULLED:
-            if name != old:
-                await without_room(world, name)
-        new = await moved(world, old)
-        await world.sleep(30)
-        await world.stop_controllers()
-        await with_room(world, new)
-        await world.sleep(90)
-        assert await ready_replicas(world, new, "web") == 3
-        await world.member(new).stop()
-        await world.member(old).start()
-        await world.sleep(600)
-        before = await identities(world, "web", [old])
+    old = await placed(world)
+    for name in PULLED:
+        if name != old:
+            await without_room(world, name)
+    new = await moved(world, old)
+    await world.sleep(30)
+    await world.stop_controllers()
+    await with_room(world, new)
+    await world.sleep(90)
+    assert await ready_replicas(world, new, "web") == 3
+    await world.member(new).stop()
+    await world.member(old).start()
+    await world.sleep(600)
+    before = await identities(world, "web", [old])
+    assert await ready_replicas(world, old, "web") == 3
+    world.start_controllers()
+    for _ in range(900):
+        await world.sleep(1)
+        assert await identities(world, "web", [old]) == before
         assert await ready_replicas(world, old, "web") == 3
-        world.start_controllers()
-        for _ in range(900):
-            await world.sleep(1)
-            assert await identities(world, "web", [old]) == before
-            assert await ready_replicas(world, old, "web") == 3
-
-    play(story, PULLED)
 
 
 def namespace_made_anew(world: World, backup: Loaded) -> Loaded:
@@ -279,10 +275,8 @@ def test_s1_what_a_copy_needs_of_which_a_restored_hub_does_not_know_is_not_remov
     play(story, members)
 
 
-def test_s13_a_new_control_plane_has_missed_nothing() -> None:
-    async def story(world: World) -> None:
-        await world.sleep(60)
-        heartbeat = await world.client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
-        assert UNWATCHED_ANNOTATION not in heartbeat.metadata.annotations
-
-    play(story, PUSHED)
+@in_world(PUSHED)
+async def test_s13_a_new_control_plane_has_missed_nothing(world: World) -> None:
+    await world.sleep(60)
+    heartbeat = await world.client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+    assert UNWATCHED_ANNOTATION not in heartbeat.metadata.annotations

@@ -5,7 +5,7 @@ import pytest
 from leeward.api.names import RETAIN_REPLICAS_LABEL
 from leeward.operations.drain import start_drain, undo_drain
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, tasks
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, in_world, policy, tasks
 
 WEB = "web-deployment"
 THREE = ("member1", "member2", "member3")
@@ -32,54 +32,48 @@ async def copies(world: World) -> dict[str, tuple[str, int]]:
 
 
 @pytest.mark.parametrize("outage_seconds", [900, 2400])
-def test_l1_a_copy_that_is_as_large_as_its_cluster_wants_is_kept_when_that_is_back(outage_seconds: int) -> None:
+@in_world()
+async def test_l1_a_copy_that_is_as_large_as_its_cluster_wants_is_kept_when_that_is_back(
+    world: World, outage_seconds: int
+) -> None:
     """A copy that never had the replicas which it was given was on its way out for good."""
-
-    async def story(world: World) -> None:
-        before = await scaled_down_there(world)
-        await world.member("member1").stop()
-        await world.until(lambda: "member1" in tasks(world, WEB))
-        await world.sleep(outage_seconds)
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"))
-        for _ in range(60):
-            assert await copies(world) == before
-            await world.sleep(1)
-        assert world.assigned(WEB)["member1"] == 2
-        assert tasks(world, WEB) == []
-
-    play(story)
-
-
-def test_l1_a_drain_that_is_undone_leaves_such_a_copy_where_it_was() -> None:
-    async def story(world: World) -> None:
-        before = await scaled_down_there(world)
-        await start_drain(world.client, "member1", None)
-        await world.sleep(900)
-        assert tasks(world, WEB) == ["member1"]
-        await undo_drain(world.client, "member1")
-        await world.sleep(10)
-        assert tasks(world, WEB) == []
-        assert world.assigned(WEB)["member1"] == 2
+    before = await scaled_down_there(world)
+    await world.member("member1").stop()
+    await world.until(lambda: "member1" in tasks(world, WEB))
+    await world.sleep(outage_seconds)
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"))
+    for _ in range(60):
         assert await copies(world) == before
+        await world.sleep(1)
+    assert world.assigned(WEB)["member1"] == 2
+    assert tasks(world, WEB) == []
 
-    play(story)
+
+@in_world()
+async def test_l1_a_drain_that_is_undone_leaves_such_a_copy_where_it_was(world: World) -> None:
+    before = await scaled_down_there(world)
+    await start_drain(world.client, "member1", None)
+    await world.sleep(900)
+    assert tasks(world, WEB) == ["member1"]
+    await undo_drain(world.client, "member1")
+    await world.sleep(10)
+    assert tasks(world, WEB) == []
+    assert world.assigned(WEB)["member1"] == 2
+    assert await copies(world) == before
 
 
-def test_c1_replicas_that_no_cluster_takes_do_not_go_round() -> None:
+@in_world()
+async def test_c1_replicas_that_no_cluster_takes_do_not_go_round(world: World) -> None:
     """Clusters were healthy with what they wanted, so that each was asked again and again."""
-
-    async def story(world: World) -> None:
-        await scaled_down_there(world)
-        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
-        await world.until(lambda: world.assigned(WEB) == dict.fromkeys(THREE, 1), 60)
-        await world.member("member1").stop()
-        await world.until(lambda: "member1" in tasks(world, WEB))
-        placements = [world.assigned(WEB)]
-        for _ in range(60):
-            await world.sleep(60)
-            if world.assigned(WEB) != placements[-1]:
-                placements.append(world.assigned(WEB))
-        assert placements == [{"member2": 2, "member3": 1}, {"member2": 1, "member3": 2}]
-
-    play(story)
+    await scaled_down_there(world)
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+    await world.until(lambda: world.assigned(WEB) == dict.fromkeys(THREE, 1), 60)
+    await world.member("member1").stop()
+    await world.until(lambda: "member1" in tasks(world, WEB))
+    placements = [world.assigned(WEB)]
+    for _ in range(60):
+        await world.sleep(60)
+        if world.assigned(WEB) != placements[-1]:
+            placements.append(world.assigned(WEB))
+    assert placements == [{"member2": 2, "member3": 1}, {"member2": 1, "member3": 2}]

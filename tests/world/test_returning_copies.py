@@ -14,6 +14,7 @@ from tests.world.stories import (
     apply,
     deployment,
     identities,
+    in_world,
     play,
     policy,
     ready_replicas,
@@ -87,36 +88,33 @@ async def one_judged_copy(world: World) -> str:
     return name
 
 
-def test_s1_what_its_member_deletes_is_no_replacement_though_it_says_that_it_is_healthy() -> None:
+@in_world(TWO)
+async def test_s1_what_its_member_deletes_is_no_replacement_though_it_says_that_it_is_healthy(world: World) -> None:
     """The copy in `first` waits for a finalizer when the application is to be there again."""
-
-    async def story(world: World) -> None:
-        first = await one_judged_copy(world)
-        (second,) = set(TWO) - {first}
-        there = world.member(first).client
-        finalizers: Manifest = {"metadata": {"finalizers": ["operator.example.com/backup"]}}
-        await there.patch(CRON_TABS, "nightly", finalizers, "default")
-        await tainted(world, first, evicts=True)
-        await world.until(lambda: list(world.assigned(NIGHTLY)) == [second], 60)
-        await world.sleep(20)
-        await report(world, second, 1)
-        await world.until(lambda: not tasks(world, NIGHTLY), 60)
-        await world.sleep(20)
-        assert "deletionTimestamp" in (await there.get(CRON_TABS, "nightly", "default"))["metadata"]
-        before = await identities(world, "nightly", [second], CRON_TABS)
-        await tainted(world, first, evicts=False)
-        await tainted(world, second, evicts=True)
-        await world.until(lambda: list(world.assigned(NIGHTLY)) == [first], 60)
-        await world.sleep(60)
-        assert await identities(world, "nightly", [second], CRON_TABS) == before
-        await there.patch(CRON_TABS, "nightly", {"metadata": {"finalizers": None}}, "default")
-        await world.sleep(20)
-        assert await identities(world, "nightly", [second], CRON_TABS) == before, "its successor is not done yet"
-        await report(world, first, 1)
-        await world.sleep(20)
-        assert set(await identities(world, "nightly", resource=CRON_TABS)) == {first}
-
-    play(story, TWO)
+    first = await one_judged_copy(world)
+    (second,) = set(TWO) - {first}
+    there = world.member(first).client
+    finalizers: Manifest = {"metadata": {"finalizers": ["operator.example.com/backup"]}}
+    await there.patch(CRON_TABS, "nightly", finalizers, "default")
+    await tainted(world, first, evicts=True)
+    await world.until(lambda: list(world.assigned(NIGHTLY)) == [second], 60)
+    await world.sleep(20)
+    await report(world, second, 1)
+    await world.until(lambda: not tasks(world, NIGHTLY), 60)
+    await world.sleep(20)
+    assert "deletionTimestamp" in (await there.get(CRON_TABS, "nightly", "default"))["metadata"]
+    before = await identities(world, "nightly", [second], CRON_TABS)
+    await tainted(world, first, evicts=False)
+    await tainted(world, second, evicts=True)
+    await world.until(lambda: list(world.assigned(NIGHTLY)) == [first], 60)
+    await world.sleep(60)
+    assert await identities(world, "nightly", [second], CRON_TABS) == before
+    await there.patch(CRON_TABS, "nightly", {"metadata": {"finalizers": None}}, "default")
+    await world.sleep(20)
+    assert await identities(world, "nightly", [second], CRON_TABS) == before, "its successor is not done yet"
+    await report(world, first, 1)
+    await world.sleep(20)
+    assert set(await identities(world, "nightly", resource=CRON_TABS)) == {first}
 
 
 def tolerated(*names: str) -> Manifest:
@@ -132,33 +130,30 @@ def unrenderable() -> Manifest:
     return overriding("ours", {"name": "web"}, only("member1"), plaintext=replacing("/spec/nothing/there", 1))
 
 
-def test_s14_a_copy_that_is_wanted_again_and_cannot_be_rendered_stays_as_it_was() -> None:
+@in_world(TWO)
+async def test_s14_a_copy_that_is_wanted_again_and_cannot_be_rendered_stays_as_it_was(world: World) -> None:
     """A copy was to leave while its cluster was away, and is to stay by now; then an override policy breaks."""
-
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 2), policy("web", tolerated("member1")))
-        await world.sleep(60)
-        before = await identities(world, "web", ["member1"])
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"), 120)
-        await patch_policy(world, placement=tolerated("member2"))
-        await world.sleep(60)
-        await world.client.create(OVERRIDES, unrenderable(), "default")
-        await patch_policy(world, placement=tolerated("member1"))
-        await world.sleep(30)
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"), 120)
-        await world.sleep(60)
-        assert failure(world).startswith("Left as it is in member1: ")
-        assert await identities(world, "web", ["member1"]) == before
-        await world.client.delete(OVERRIDES, "ours", "default")
-        await world.sleep(60)
-        work = world.work("member1", work_name("Deployment", "web", "default"))
-        assert work is not None
-        assert work.metadata.deletion_timestamp is None
-        assert await identities(world, "web", ["member1"]) == before
-
-    play(story, TWO)
+    await apply(world.client, deployment("web", 2), policy("web", tolerated("member1")))
+    await world.sleep(60)
+    before = await identities(world, "web", ["member1"])
+    await world.member("member1").stop()
+    await world.until(lambda: not world.is_ready("member1"), 120)
+    await patch_policy(world, placement=tolerated("member2"))
+    await world.sleep(60)
+    await world.client.create(OVERRIDES, unrenderable(), "default")
+    await patch_policy(world, placement=tolerated("member1"))
+    await world.sleep(30)
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"), 120)
+    await world.sleep(60)
+    assert failure(world).startswith("Left as it is in member1: ")
+    assert await identities(world, "web", ["member1"]) == before
+    await world.client.delete(OVERRIDES, "ours", "default")
+    await world.sleep(60)
+    work = world.work("member1", work_name("Deployment", "web", "default"))
+    assert work is not None
+    assert work.metadata.deletion_timestamp is None
+    assert await identities(world, "web", ["member1"]) == before
 
 
 async def uids(world: World, member: str) -> dict[str, str]:
@@ -167,44 +162,41 @@ async def uids(world: World, member: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("is_back", [False, True], ids=["its cluster is tainted", "its cluster was away"])
-def test_s1_what_is_preserved_stays_where_it_serves_in_the_middle_of_an_eviction(*, is_back: bool) -> None:
+@in_world(PUSHED)
+async def test_s1_what_is_preserved_stays_where_it_serves_in_the_middle_of_an_eviction(
+    world: World, *, is_back: bool
+) -> None:
     """A replacement has no room when the template is given up."""
-
-    async def story(world: World) -> None:
-        made = policy("web", ONE_COPY)
-        made["spec"]["preserveResourcesOnDeletion"] = True
-        await apply(world.client, deployment("web", 3), made)
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(60)
-        (old,) = world.assigned(WEB)
-        before = await uids(world, old)
-        for name in set(PUSHED) - {old}:
-            await without_room(world, name)
-        await (world.member(old).stop() if is_back else tainted(world, old, evicts=True))
-        await world.until(lambda: old not in world.assigned(WEB), 900)
-        await world.sleep(30)
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.sleep(20)
-        if is_back:
-            await world.member(old).start()
-        await world.sleep(60)
-        assert await uids(world, old) == before
-        assert await ready_replicas(world, old, "web") == 3
-
-    play(story, PUSHED)
+    made = policy("web", ONE_COPY)
+    made["spec"]["preserveResourcesOnDeletion"] = True
+    await apply(world.client, deployment("web", 3), made)
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(60)
+    (old,) = world.assigned(WEB)
+    before = await uids(world, old)
+    for name in set(PUSHED) - {old}:
+        await without_room(world, name)
+    await (world.member(old).stop() if is_back else tainted(world, old, evicts=True))
+    await world.until(lambda: old not in world.assigned(WEB), 900)
+    await world.sleep(30)
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(20)
+    if is_back:
+        await world.member(old).start()
+    await world.sleep(60)
+    assert await uids(world, old) == before
+    assert await ready_replicas(world, old, "web") == 3
 
 
-def test_what_is_preserved_stays_though_it_could_not_be_rendered_since_that_was_asked_for() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 3), policy("web", tolerated("member1")))
-        await world.sleep(60)
-        before = await uids(world, "member1")
-        await world.client.create(OVERRIDES, unrenderable(), "default")
-        await world.sleep(10)
-        await patch_policy(world, preserveResourcesOnDeletion=True)
-        await world.sleep(10)
-        await world.client.delete(DEPLOYMENTS, "web", "default")
-        await world.sleep(60)
-        assert await uids(world, "member1") == before
-
-    play(story, TWO)
+@in_world(TWO)
+async def test_what_is_preserved_stays_though_it_could_not_be_rendered_since_that_was_asked_for(world: World) -> None:
+    await apply(world.client, deployment("web", 3), policy("web", tolerated("member1")))
+    await world.sleep(60)
+    before = await uids(world, "member1")
+    await world.client.create(OVERRIDES, unrenderable(), "default")
+    await world.sleep(10)
+    await patch_policy(world, preserveResourcesOnDeletion=True)
+    await world.sleep(10)
+    await world.client.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(60)
+    assert await uids(world, "member1") == before

@@ -17,7 +17,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     identities,
-    play,
+    in_world,
     policy,
     ready_replicas,
     with_room,
@@ -40,72 +40,67 @@ def on(*clusters: str) -> Manifest:
 
 @pytest.mark.parametrize("kind", [*OBJECTS])
 @pytest.mark.parametrize("other", ["is dead", "refuses it"])
-def test_what_runs_nothing_is_revoked_while_another_cluster_lacks_it(kind: str, other: str) -> None:
-    async def story(world: World) -> None:
-        resource, content = OBJECTS[kind]
-        manifest = {**content, "apiVersion": resource.api_version, "kind": kind, "metadata": {"name": "web"}}
-        if other == "refuses it":
-            await world.member("member2").client.create(resource, manifest, "default")
-        await world.client.create(resource, manifest, "default")
-        asked = policy("web", on("member1", "member2", "member3"), kind, resource.api_version)
-        await world.client.create(POLICIES, asked, "default")
-        await world.sleep(60)
-        if other == "is dead":
-            await world.member("member2").stop()
-            await world.until(lambda: not world.is_ready("member2"), 120)
-        fewer = {"spec": {"placement": on("member1", "member2")}}
-        await world.client.patch(POLICIES, "web", fewer, "default")
-        await world.sleep(60)
-        if other == "is dead":
-            await world.member("member2").start()
-        found = await identities(world, "web", resource=resource)
-        assert set(found) == {"member1", "member2"}
-
-    play(story, PUSHED)
+@in_world(PUSHED)
+async def test_what_runs_nothing_is_revoked_while_another_cluster_lacks_it(world: World, kind: str, other: str) -> None:
+    resource, content = OBJECTS[kind]
+    manifest = {**content, "apiVersion": resource.api_version, "kind": kind, "metadata": {"name": "web"}}
+    if other == "refuses it":
+        await world.member("member2").client.create(resource, manifest, "default")
+    await world.client.create(resource, manifest, "default")
+    asked = policy("web", on("member1", "member2", "member3"), kind, resource.api_version)
+    await world.client.create(POLICIES, asked, "default")
+    await world.sleep(60)
+    if other == "is dead":
+        await world.member("member2").stop()
+        await world.until(lambda: not world.is_ready("member2"), 120)
+    fewer = {"spec": {"placement": on("member1", "member2")}}
+    await world.client.patch(POLICIES, "web", fewer, "default")
+    await world.sleep(60)
+    if other == "is dead":
+        await world.member("member2").start()
+    found = await identities(world, "web", resource=resource)
+    assert set(found) == {"member1", "member2"}
 
 
 @pytest.mark.parametrize("how", ["Directly", "its volumes follow"])
-def test_s7_what_must_not_run_twice_does_not_wait_for_the_new_copy_when_a_person_moves_it(how: str) -> None:
+@in_world(PUSHED)
+async def test_s7_what_must_not_run_twice_does_not_wait_for_the_new_copy_when_a_person_moves_it(
+    world: World, how: str
+) -> None:
     """No Pod of the new copy finds a node. It may wait for a lock that the old one holds."""
-
-    async def story(world: World) -> None:
-        asked = policy("web", on("member1"))
-        if how == "Directly":
-            asked["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
-        else:
-            asked["metadata"]["annotations"] = {VOLUMES_FOLLOW_ANNOTATION: "true"}
-        await apply(world.client, deployment("web", 2), asked)
-        await world.sleep(60)
-        await without_room(world, "member2")
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
-        await world.sleep(60)
-        assert await ready_replicas(world, "member1", "web") == -1
-
-    play(story, PUSHED)
+    asked = policy("web", on("member1"))
+    if how == "Directly":
+        asked["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
+    else:
+        asked["metadata"]["annotations"] = {VOLUMES_FOLLOW_ANNOTATION: "true"}
+    await apply(world.client, deployment("web", 2), asked)
+    await world.sleep(60)
+    await without_room(world, "member2")
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
+    await world.sleep(60)
+    assert await ready_replicas(world, "member1", "web") == -1
 
 
 @pytest.mark.parametrize("division", ["divided", "copies"])
-def test_l2_a_copy_that_is_moved_away_does_not_wait_for_a_dead_target(division: str) -> None:
+@in_world(PUSHED)
+async def test_l2_a_copy_that_is_moved_away_does_not_wait_for_a_dead_target(world: World, division: str) -> None:
     """The target was dead before. What is moved serves elsewhere, and no place but that one takes what is dead."""
 
-    async def story(world: World) -> None:
-        def places(*names: str) -> Manifest:
-            return by_weight(dict.fromkeys(names, 1)) if division == "divided" else on(*names)
+    def places(*names: str) -> Manifest:
+        return by_weight(dict.fromkeys(names, 1)) if division == "divided" else on(*names)
 
-        number = 4 if division == "divided" else 2
-        await apply(world.client, deployment("web", number), policy("web", places("member1", "member2")))
-        await world.sleep(60)
-        await world.member("member2").stop()
-        await world.until(lambda: not world.is_ready("member2"), 120)
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": places("member2", "member3")}}, "default")
-        await world.sleep(120)
-        assert [await ready_replicas(world, name, "web") for name in ("member1", "member3")] == [-1, 2]
-        await without_room(world, "member1")
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": places("member2", "member1")}}, "default")
-        await world.sleep(120)
-        assert await ready_replicas(world, "member3", "web") == 2, "nothing serves in its stead"
-
-    play(story, PUSHED)
+    number = 4 if division == "divided" else 2
+    await apply(world.client, deployment("web", number), policy("web", places("member1", "member2")))
+    await world.sleep(60)
+    await world.member("member2").stop()
+    await world.until(lambda: not world.is_ready("member2"), 120)
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": places("member2", "member3")}}, "default")
+    await world.sleep(120)
+    assert [await ready_replicas(world, name, "web") for name in ("member1", "member3")] == [-1, 2]
+    await without_room(world, "member1")
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": places("member2", "member1")}}, "default")
+    await world.sleep(120)
+    assert await ready_replicas(world, "member3", "web") == 2, "nothing serves in its stead"
 
 
 def everything_on(*clusters: str) -> Manifest:
@@ -117,44 +112,41 @@ def everything_on(*clusters: str) -> Manifest:
 
 
 @pytest.mark.parametrize("how", ["moved", "away"])
-def test_s1_what_a_held_copy_is_reached_and_configured_by_stays_beside_it(how: str) -> None:
+@in_world(PUSHED)
+async def test_s1_what_a_held_copy_is_reached_and_configured_by_stays_beside_it(world: World, how: str) -> None:
     """One policy selects all of them, and the new copy finds no node. A Service of another application goes."""
-
-    async def story(world: World) -> None:
-        web = deployment("web", 2)
-        web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "conf"}}]
-        made: list[Manifest] = [
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "conf"}, "data": {"a": "1"}},
-            service("web"),
-            service("other"),
-        ]
-        await world.client.create(CONFIG_MAPS, made[0], "default")
-        for each in made[1:]:
-            await world.client.create(SERVICES, each, "default")
-        await apply(world.client, web, everything_on("member1"))
-        await world.sleep(60)
-        await without_room(world, "member2")
-        if how == "away":
-            await world.member("member1").stop()
-            await world.until(lambda: not world.is_ready("member1"), 120)
-        moved = {"spec": {"placement": on("member2")}}
-        await world.client.patch(POLICIES, "web", moved, "default")
-        await world.sleep(60)
-        if how == "away":
-            await world.member("member1").start()
-            await world.until(lambda: world.is_ready("member1"), 120)
-        for _ in range(60):
-            await world.sleep(1)
-            assert await ready_replicas(world, "member1", "web") == 2
-            assert "member1" in await identities(world, "web", resource=SERVICES)
-            assert "member1" in await identities(world, "conf", resource=CONFIG_MAPS)
-        assert "member1" not in await identities(world, "other", resource=SERVICES), "nothing there uses it"
-        await with_room(world, "member2")
-        await world.sleep(120)
-        for name, resource in (("web", DEPLOYMENTS), ("web", SERVICES), ("conf", CONFIG_MAPS)):
-            assert set(await identities(world, name, resource=resource)) == {"member2"}
-
-    play(story, PUSHED)
+    web = deployment("web", 2)
+    web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "conf"}}]
+    made: list[Manifest] = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "conf"}, "data": {"a": "1"}},
+        service("web"),
+        service("other"),
+    ]
+    await world.client.create(CONFIG_MAPS, made[0], "default")
+    for each in made[1:]:
+        await world.client.create(SERVICES, each, "default")
+    await apply(world.client, web, everything_on("member1"))
+    await world.sleep(60)
+    await without_room(world, "member2")
+    if how == "away":
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"), 120)
+    moved = {"spec": {"placement": on("member2")}}
+    await world.client.patch(POLICIES, "web", moved, "default")
+    await world.sleep(60)
+    if how == "away":
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"), 120)
+    for _ in range(60):
+        await world.sleep(1)
+        assert await ready_replicas(world, "member1", "web") == 2
+        assert "member1" in await identities(world, "web", resource=SERVICES)
+        assert "member1" in await identities(world, "conf", resource=CONFIG_MAPS)
+    assert "member1" not in await identities(world, "other", resource=SERVICES), "nothing there uses it"
+    await with_room(world, "member2")
+    await world.sleep(120)
+    for name, resource in (("web", DEPLOYMENTS), ("web", SERVICES), ("conf", CONFIG_MAPS)):
+        assert set(await identities(world, name, resource=resource)) == {"member2"}
 
 
 def service(name: str) -> Manifest:
@@ -240,27 +232,26 @@ async def kinds_in(world: World, member: str) -> set[str]:
 @pytest.mark.parametrize(
     ("policies", "room"), [("one", "on paper"), ("many", "on paper"), ("many", "nowhere")], ids=lambda each: each
 )
-def test_s1_what_a_copy_needs_stays_while_a_drain_waits_for_its_replacement(policies: str, room: str) -> None:
+@in_world(PUSHED)
+async def test_s1_what_a_copy_needs_stays_while_a_drain_waits_for_its_replacement(
+    world: World, policies: str, room: str
+) -> None:
     """The new copy finds no node, or no cluster may take it at all. What serves another application alone goes."""
-
-    async def story(world: World) -> None:
-        await with_companions(world, policies, {**ONE_OF_TWO, **on("member1")} if room == "nowhere" else ONE_OF_TWO)
-        there = await kinds_in(world, "member1")
-        assert len(there) == 2 + len(COMPANIONS)
-        await world.client.create(SERVICES, service("other"), "default")
-        await world.client.create(POLICIES, policy("other", ONE_OF_TWO, "Service", "v1"), "default")
-        await without_room(world, "member2")
-        await world.sleep(5)
-        await start_drain(world.client, "member1", None)
-        for _ in range(60):
-            await world.sleep(20)
-            assert await ready_replicas(world, "member1", "web") == 2
-            assert await kinds_in(world, "member1") == there
-        assert set(await identities(world, "other", resource=SERVICES)) == {"member2"}
-        await with_room(world, "member2")
-        await world.client.patch(POLICIES, "web-0", {"spec": {"placement": ONE_OF_TWO}}, "default")
-        await world.sleep(900)
-        assert await ready_replicas(world, "member2", "web") == 2
-        assert [await kinds_in(world, name) for name in ("member1", "member2")] == [set(), there]
-
-    play(story, PUSHED)
+    await with_companions(world, policies, {**ONE_OF_TWO, **on("member1")} if room == "nowhere" else ONE_OF_TWO)
+    there = await kinds_in(world, "member1")
+    assert len(there) == 2 + len(COMPANIONS)
+    await world.client.create(SERVICES, service("other"), "default")
+    await world.client.create(POLICIES, policy("other", ONE_OF_TWO, "Service", "v1"), "default")
+    await without_room(world, "member2")
+    await world.sleep(5)
+    await start_drain(world.client, "member1", None)
+    for _ in range(60):
+        await world.sleep(20)
+        assert await ready_replicas(world, "member1", "web") == 2
+        assert await kinds_in(world, "member1") == there
+    assert set(await identities(world, "other", resource=SERVICES)) == {"member2"}
+    await with_room(world, "member2")
+    await world.client.patch(POLICIES, "web-0", {"spec": {"placement": ONE_OF_TWO}}, "default")
+    await world.sleep(900)
+    assert await ready_replicas(world, "member2", "web") == 2
+    assert [await kinds_in(world, name) for name in ("member1", "member2")] == [set(), there]

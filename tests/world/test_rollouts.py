@@ -37,7 +37,7 @@ from tests.world.staging import (
     told,
     web_runs,
 )
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, in_world, policy
 from tests.world.test_overrides import CLUSTER_OVERRIDES, OVERRIDES, overriding
 
 
@@ -248,58 +248,55 @@ def test_an_application_without_stages_has_no_rollout_to_ask_about() -> None:
     told(story)
 
 
-def test_explain_says_why_a_cluster_keeps_the_old_revision_and_the_next_command() -> None:
+@in_world(MEMBERS)
+async def test_explain_says_why_a_cluster_keeps_the_old_revision_and_the_next_command(world: World) -> None:
     """Answers at each turn of a bad change: who serves, who waits and why, and the command of a person."""
-
-    async def story(world: World) -> None:
-        await web_runs(world)
-        assert (await explained(world)).rollout is None
-        await change(world, BAD)
-        await world.sleep(60)
-        told = await explained(world)
-        assert told.rollout is not None
-        assert told.rollout.stage == "canary"
-        old, new = told.rollout.proven, told.rollout.target
-        assert [(row.cluster, row.stage, row.revision) for row in told.rollout.clusters] == [
-            ("member1", "canary", new),
-            ("member2", "rest", old),
-            ("member3", "rest", old),
-        ]
-        assert f"has the new revision {new}, and does not serve with it since" in told.rollout.clusters[0].sentence
-        assert told.rollout.clusters[1].sentence == f"keeps the proven revision {old}: its stage comes after canary"
-        assert any(f"revision {new} has failed" in step.sentence and step.at for step in told.next)
-        assert (told.needs_somebody, told.helps) == (False, ())
-        await world.until(lambda: reason(world) == "Failed", 900)
-        await world.sleep(60)
-        told = await explained(world)
-        assert told.needs_somebody
-        assert "is stopped in its rollout (Failed): " in told.headline
-        assert [each.command for each in told.helps] == ["leeward rollout undo deployment/web -n default"]
-        assert any("is stopped in its rollout (Failed)" in each for each in await findings(world))
-        lines = "\n".join(explanation_lines(told))
-        assert "keeps the proven revision" in lines
-        assert "leeward rollout undo deployment/web -n default" in lines
-        await undo_rollout(world.client, PLACES, world.clock.now())
-        await world.sleep(60)
-        told = await explained(world)
-        assert (told.needs_somebody, reason(world)) == (False, "Undone")
-        assert told.rollout is not None
-        assert [each.sentence for each in told.rollout.clusters] == [f"has revision {old}"] * 3
-        kept = await read_outages(world.client, world.clock)
-        (turns,) = timeline(kept, OutageFilter(application="deploy/web")).rollouts
-        assert [(each.reason, each.stage) for each in turns.steps] == [
-            ("Progressing", "canary"),
-            ("Failed", ""),
-            ("Undone", ""),
-        ]
-        assert "is Undone" in turns.headline
-        assert timeline(kept, OutageFilter()).rollouts == [turns]
-        written = report(timeline(kept, OutageFilter(application="deploy/web"))).split("\n")
-        assert f"## Rollout of {turns.application}" in written
-        turn = [line for line in written if line.startswith(f"| {full_moment(turns.steps[0].at)} | canary | {new} |")]
-        assert [line.split(" | ")[3] for line in turn] == ["Progressing"]
-
-    play(story, MEMBERS)
+    await web_runs(world)
+    assert (await explained(world)).rollout is None
+    await change(world, BAD)
+    await world.sleep(60)
+    told = await explained(world)
+    assert told.rollout is not None
+    assert told.rollout.stage == "canary"
+    old, new = told.rollout.proven, told.rollout.target
+    assert [(row.cluster, row.stage, row.revision) for row in told.rollout.clusters] == [
+        ("member1", "canary", new),
+        ("member2", "rest", old),
+        ("member3", "rest", old),
+    ]
+    assert f"has the new revision {new}, and does not serve with it since" in told.rollout.clusters[0].sentence
+    assert told.rollout.clusters[1].sentence == f"keeps the proven revision {old}: its stage comes after canary"
+    assert any(f"revision {new} has failed" in step.sentence and step.at for step in told.next)
+    assert (told.needs_somebody, told.helps) == (False, ())
+    await world.until(lambda: reason(world) == "Failed", 900)
+    await world.sleep(60)
+    told = await explained(world)
+    assert told.needs_somebody
+    assert "is stopped in its rollout (Failed): " in told.headline
+    assert [each.command for each in told.helps] == ["leeward rollout undo deployment/web -n default"]
+    assert any("is stopped in its rollout (Failed)" in each for each in await findings(world))
+    lines = "\n".join(explanation_lines(told))
+    assert "keeps the proven revision" in lines
+    assert "leeward rollout undo deployment/web -n default" in lines
+    await undo_rollout(world.client, PLACES, world.clock.now())
+    await world.sleep(60)
+    told = await explained(world)
+    assert (told.needs_somebody, reason(world)) == (False, "Undone")
+    assert told.rollout is not None
+    assert [each.sentence for each in told.rollout.clusters] == [f"has revision {old}"] * 3
+    kept = await read_outages(world.client, world.clock)
+    (turns,) = timeline(kept, OutageFilter(application="deploy/web")).rollouts
+    assert [(each.reason, each.stage) for each in turns.steps] == [
+        ("Progressing", "canary"),
+        ("Failed", ""),
+        ("Undone", ""),
+    ]
+    assert "is Undone" in turns.headline
+    assert timeline(kept, OutageFilter()).rollouts == [turns]
+    written = report(timeline(kept, OutageFilter(application="deploy/web"))).split("\n")
+    assert f"## Rollout of {turns.application}" in written
+    turn = [line for line in written if line.startswith(f"| {full_moment(turns.steps[0].at)} | canary | {new} |")]
+    assert [line.split(" | ")[3] for line in turn] == ["Progressing"]
 
 
 def test_render_shows_what_each_cluster_has_now_and_what_it_would_get() -> None:

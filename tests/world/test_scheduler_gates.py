@@ -16,7 +16,7 @@ from leeward.core.scheduling.estimates import Answers, Question
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy, ready_replicas
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, in_world, play, policy, ready_replicas
 
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
 CLUSTER_ROLES = Resource.of_manifests("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", False)
@@ -52,67 +52,61 @@ async def placed(world: World, name: str) -> set[str]:
 ON = ManagerSettings(gates=FeatureGates({"WorkloadAffinity": True}))
 
 
-def test_workloads_of_an_anti_affinity_group_go_to_different_clusters() -> None:
-    async def story(world: World) -> None:
-        for name in ("a", "b", "c", "d"):
-            await apply(world.client, grouped(name, "g"), policy(name, apart()))
-        places = [await placed(world, name) for name in ("a", "b", "c")]
-        assert sorted(map(tuple, places)) == [("member1",), ("member2",), ("member3",)]
-        await world.sleep(30)
-        assert world.assigned("d-deployment") == {}
-        found = world.binding("d-deployment")
-        assert found is not None
-        scheduled = find_condition(found.status.conditions, "Scheduled")
-        assert scheduled is not None
-        assert "3 cluster already has workload with the same anti-affinity group" in scheduled.message
-
-    play(story, THREE, manager=ON)
+@in_world(THREE, manager=ON)
+async def test_workloads_of_an_anti_affinity_group_go_to_different_clusters(world: World) -> None:
+    for name in ("a", "b", "c", "d"):
+        await apply(world.client, grouped(name, "g"), policy(name, apart()))
+    places = [await placed(world, name) for name in ("a", "b", "c")]
+    assert sorted(map(tuple, places)) == [("member1",), ("member2",), ("member3",)]
+    await world.sleep(30)
+    assert world.assigned("d-deployment") == {}
+    found = world.binding("d-deployment")
+    assert found is not None
+    scheduled = find_condition(found.status.conditions, "Scheduled")
+    assert scheduled is not None
+    assert "3 cluster already has workload with the same anti-affinity group" in scheduled.message
 
 
-def test_one_that_waits_follows_at_once_when_another_of_its_group_is_gone() -> None:
-    async def story(world: World) -> None:
-        for name in ("a", "b", "c"):
-            await apply(world.client, grouped(name, "g"), policy(name, apart()))
-            await placed(world, name)
-        await apply(world.client, grouped("d", "g"), policy("d", apart()))
-        await world.sleep(30)
-        assert world.assigned("d-deployment") == {}
-        free = await placed(world, "b")
-        await world.client.delete(POLICIES, "b", "default")
-        await world.client.delete(DEPLOYMENTS, "b", "default")
-        assert await world.until(lambda: set(world.assigned("d-deployment")) == free, 60) < 5
-
-    play(story, THREE, manager=ON)
+@in_world(THREE, manager=ON)
+async def test_one_that_waits_follows_at_once_when_another_of_its_group_is_gone(world: World) -> None:
+    for name in ("a", "b", "c"):
+        await apply(world.client, grouped(name, "g"), policy(name, apart()))
+        await placed(world, name)
+    await apply(world.client, grouped("d", "g"), policy("d", apart()))
+    await world.sleep(30)
+    assert world.assigned("d-deployment") == {}
+    free = await placed(world, "b")
+    await world.client.delete(POLICIES, "b", "default")
+    await world.client.delete(DEPLOYMENTS, "b", "default")
+    assert await world.until(lambda: set(world.assigned("d-deployment")) == free, 60) < 5
 
 
-def test_without_the_gate_groups_mean_nothing() -> None:
-    async def story(world: World) -> None:
-        for name in ("a", "b", "c", "d"):
-            await apply(world.client, grouped(name, "g"), policy(name, apart()))
-            assert await placed(world, name)
-        found = world.binding("a-deployment")
-        assert found is not None
-        assert found.spec.workload_affinity_groups is None
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_without_the_gate_groups_mean_nothing(world: World) -> None:
+    for name in ("a", "b", "c", "d"):
+        await apply(world.client, grouped(name, "g"), policy(name, apart()))
+        assert await placed(world, name)
+    found = world.binding("a-deployment")
+    assert found is not None
+    assert found.spec.workload_affinity_groups is None
 
 
-def test_workloads_of_an_affinity_group_follow_the_first_and_move_together_when_its_cluster_dies() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, grouped("a", "g"), policy("a", together("member2", "member3")))
-        first = await placed(world, "a")
-        await apply(world.client, grouped("b", "g"), policy("b", together("member1", "member2", "member3")))
-        assert await placed(world, "b") == first
-        world.member(min(first)).pause()
-        await world.until(lambda: not first & set(world.assigned("a-deployment")), 1_200)
-        await world.until(lambda: not first & set(world.assigned("b-deployment")), 60)
-        moved = await placed(world, "a")
-        assert await placed(world, "b") == moved
-        await world.sleep(30)
-        for name in ("a", "b"):
-            assert await ready_replicas(world, min(moved), name) == 1
-
-    play(story, THREE, manager=ON)
+@in_world(THREE, manager=ON)
+async def test_workloads_of_an_affinity_group_follow_the_first_and_move_together_when_its_cluster_dies(
+    world: World,
+) -> None:
+    await apply(world.client, grouped("a", "g"), policy("a", together("member2", "member3")))
+    first = await placed(world, "a")
+    await apply(world.client, grouped("b", "g"), policy("b", together("member1", "member2", "member3")))
+    assert await placed(world, "b") == first
+    world.member(min(first)).pause()
+    await world.until(lambda: not first & set(world.assigned("a-deployment")), 1_200)
+    await world.until(lambda: not first & set(world.assigned("b-deployment")), 60)
+    moved = await placed(world, "a")
+    assert await placed(world, "b") == moved
+    await world.sleep(30)
+    for name in ("a", "b"):
+        assert await ready_replicas(world, min(moved), name) == 1
 
 
 def components() -> Manifest:
@@ -140,22 +134,18 @@ def parts(world: World) -> dict[str, int]:
     return {part.name: part.replicas for target in found.spec.clusters for part in target.components}
 
 
-def test_components_are_placed_as_a_set_with_the_gate() -> None:
-    async def story(world: World) -> None:
-        await world.client.create(RESOURCE_BINDINGS, components(), "default")
-        await world.until(lambda: bool(world.assigned("job-flinkdeployment")), 30)
-        assert parts(world) == {"jobmanager": 1, "taskmanager": 3}
-
-    play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"MultiplePodTemplatesScheduling": True})))
+@in_world(THREE, manager=ManagerSettings(gates=FeatureGates({"MultiplePodTemplatesScheduling": True})))
+async def test_components_are_placed_as_a_set_with_the_gate(world: World) -> None:
+    await world.client.create(RESOURCE_BINDINGS, components(), "default")
+    await world.until(lambda: bool(world.assigned("job-flinkdeployment")), 30)
+    assert parts(world) == {"jobmanager": 1, "taskmanager": 3}
 
 
-def test_components_are_placed_without_looking_at_them_without_the_gate() -> None:
-    async def story(world: World) -> None:
-        await world.client.create(RESOURCE_BINDINGS, components(), "default")
-        await world.until(lambda: bool(world.assigned("job-flinkdeployment")), 30)
-        assert parts(world) == {}
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_components_are_placed_without_looking_at_them_without_the_gate(world: World) -> None:
+    await world.client.create(RESOURCE_BINDINGS, components(), "default")
+    await world.until(lambda: bool(world.assigned("job-flinkdeployment")), 30)
+    assert parts(world) == {}
 
 
 DYNAMIC: Manifest = {
@@ -219,43 +209,37 @@ def urgent(name: str) -> Manifest:
     return made
 
 
-def test_a_policys_priority_class_becomes_its_bindings_priority() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("a", 1), urgent("a"))
-        await world.sleep(20)
-        assert world.binding("a-deployment") is None, "there is no such class yet"
-        await world.client.create(PRIORITY_CLASSES, {"metadata": {"name": "urgent"}, "value": 900})
-        await placed(world, "a")
-        found = world.binding("a-deployment")
-        assert found is not None
-        assert found.spec.schedule_priority is not None
-        assert found.spec.schedule_priority.priority == 900
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_a_policys_priority_class_becomes_its_bindings_priority(world: World) -> None:
+    await apply(world.client, deployment("a", 1), urgent("a"))
+    await world.sleep(20)
+    assert world.binding("a-deployment") is None, "there is no such class yet"
+    await world.client.create(PRIORITY_CLASSES, {"metadata": {"name": "urgent"}, "value": 900})
+    await placed(world, "a")
+    found = world.binding("a-deployment")
+    assert found is not None
+    assert found.spec.schedule_priority is not None
+    assert found.spec.schedule_priority.priority == 900
 
 
-def test_without_the_gate_priority_classes_mean_nothing() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("a", 1), urgent("a"))
-        await placed(world, "a")
-        found = world.binding("a-deployment")
-        assert found is not None
-        assert found.spec.schedule_priority is None
-
-    play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"PriorityBasedScheduling": False})))
+@in_world(THREE, manager=ManagerSettings(gates=FeatureGates({"PriorityBasedScheduling": False})))
+async def test_without_the_gate_priority_classes_mean_nothing(world: World) -> None:
+    await apply(world.client, deployment("a", 1), urgent("a"))
+    await placed(world, "a")
+    found = world.binding("a-deployment")
+    assert found is not None
+    assert found.spec.schedule_priority is None
 
 
-def test_a_cluster_scoped_binding_has_no_priority() -> None:
-    async def story(world: World) -> None:
-        made = urgent("roles")
-        selector = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "reader"}
-        made["kind"], made["metadata"] = "ClusterPropagationPolicy", {"name": "roles"}
-        made["spec"]["resourceSelectors"] = [selector]
-        await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "reader"}, "rules": []})
-        await world.client.create(CLUSTER_PROPAGATION_POLICIES, made)
-        await world.sleep(20)
-        (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
-        assert [target.name for target in binding.spec.clusters], "it waits for no class"
-        assert binding.spec.schedule_priority is None
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_a_cluster_scoped_binding_has_no_priority(world: World) -> None:
+    made = urgent("roles")
+    selector = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "reader"}
+    made["kind"], made["metadata"] = "ClusterPropagationPolicy", {"name": "roles"}
+    made["spec"]["resourceSelectors"] = [selector]
+    await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "reader"}, "rules": []})
+    await world.client.create(CLUSTER_PROPAGATION_POLICIES, made)
+    await world.sleep(20)
+    (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
+    assert [target.name for target in binding.spec.clusters], "it waits for no class"
+    assert binding.spec.schedule_priority is None

@@ -17,7 +17,7 @@ from leeward.manager.settings import ManagerSettings
 from leeward.operations.brake import read_brake, release_brake
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import apply, deployment, play, policy
+from tests.world.stories import apply, deployment, in_world, play, policy
 
 WEB = "web-deployment"
 NAMES = ("member1", "member2", "member3", "member4")
@@ -127,25 +127,21 @@ async def only_one(world: World) -> None:
 
 
 @pytest.mark.parametrize("dies", [both_refuse, one_refuses, a_region_is_lost, one_after_the_other, only_one])
-def test_l2_other_losses_fail_over_as_before(dies: Callable[[World], Awaitable[None]]) -> None:
-    async def story(world: World) -> None:
-        await dies(world)
-        assert await moved_within(world, 660) is not None
-        assert not (await read_brake(world.client)).brake.engaged
-
-    play(story, fleet(3))
+@in_world(fleet(3))
+async def test_l2_other_losses_fail_over_as_before(world: World, dies: Callable[[World], Awaitable[None]]) -> None:
+    await dies(world)
+    assert await moved_within(world, 660) is not None
+    assert not (await read_brake(world.client)).brake.engaged
 
 
-def test_l2_a_fleet_of_two_fails_over_from_one_and_holds_both() -> None:
-    async def story(world: World) -> None:
-        await place(world)
-        world.member("member1").pause()
-        assert await moved_within(world, 660) is not None
-        await world.member("member2").stop()
-        await world.sleep(120)
-        assert (await read_brake(world.client)).reason == "FleetLooksDead"
-
-    play(story, fleet(2))
+@in_world(fleet(2))
+async def test_l2_a_fleet_of_two_fails_over_from_one_and_holds_both(world: World) -> None:
+    await place(world)
+    world.member("member1").pause()
+    assert await moved_within(world, 660) is not None
+    await world.member("member2").stop()
+    await world.sleep(120)
+    assert (await read_brake(world.client)).reason == "FleetLooksDead"
 
 
 def test_l2_who_wants_less_switches_it_off_or_releases_the_brake() -> None:
@@ -164,13 +160,13 @@ def test_l2_who_wants_less_switches_it_off_or_releases_the_brake() -> None:
 
 
 @pytest.mark.parametrize(("places", "held"), [(NOWHERE, True), ({"member1": "north", "member2": "north"}, False)])
-def test_what_if_tells_that_silence_would_be_held_and_a_refusal_not(places: Mapping[str, str], held: bool) -> None:
-    async def story(world: World) -> None:
-        await place(world, places)
-        told = what_if(await picture(world), ImaginedChange(frozenset({"member1", "member2"})))
-        assert (told.braked, told.held_if_silent) == (False, held)
-        assert ("if they stop answering" in brake_sentence(told)) is held
-        one = what_if(await picture(world), ImaginedChange(frozenset({"member1"})))
-        assert not one.held_if_silent
-
-    play(story, fleet(3))
+@in_world(fleet(3))
+async def test_what_if_tells_that_silence_would_be_held_and_a_refusal_not(
+    world: World, places: Mapping[str, str], held: bool
+) -> None:
+    await place(world, places)
+    told = what_if(await picture(world), ImaginedChange(frozenset({"member1", "member2"})))
+    assert (told.braked, told.held_if_silent) == (False, held)
+    assert ("if they stop answering" in brake_sentence(told)) is held
+    one = what_if(await picture(world), ImaginedChange(frozenset({"member1"})))
+    assert not one.held_if_silent

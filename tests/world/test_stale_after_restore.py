@@ -13,7 +13,7 @@ from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
 from leeward.api.resource import CLUSTERS
 from leeward.sim.world import Mode, World
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, apply, identities, play, ready_replicas
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, apply, identities, in_world, play, ready_replicas
 from tests.world.test_dependencies import config, followed, reading
 from tests.world.test_detection import answers, status
 from tests.world.test_ownership import on
@@ -91,17 +91,15 @@ async def stays(world: World, old: str, before: dict[str, tuple[str, int]]) -> N
         pytest.param(unjoined, "/clusters", id="its cluster was leaving"),
     ],
 )
-def test_s1_what_was_asked_for_after_the_backup_is_not_carried_out_of_a_cache_of_before(
-    asked: Asked, late: str
+@in_world(PUSHED)
+async def test_s1_what_was_asked_for_after_the_backup_is_not_carried_out_of_a_cache_of_before(
+    world: World, asked: Asked, late: str
 ) -> None:
-    async def story(world: World) -> None:
-        old = await placed(world)
-        before = await identities(world, "web", [old])
-        answers(world.place, without_removals)
-        await restored(world, asked, old, late)
-        await stays(world, old, before)
-
-    play(story, PUSHED)
+    old = await placed(world)
+    before = await identities(world, "web", [old])
+    answers(world.place, without_removals)
+    await restored(world, asked, old, late)
+    await stays(world, old, before)
 
 
 @pytest.mark.long
@@ -147,30 +145,27 @@ async def followed_no_more(world: World, old: str) -> None:
         pytest.param(read_no_more, ("/resourcebindings", "/works"), "/deployments", id="its template said so"),
     ],
 )
-def test_s1_what_an_application_reads_stays_when_that_was_to_go_before_the_restore(
-    asked: Asked, blocked: tuple[str, ...], late: str
+@in_world(PUSHED)
+async def test_s1_what_an_application_reads_stays_when_that_was_to_go_before_the_restore(
+    world: World, asked: Asked, blocked: tuple[str, ...], late: str
 ) -> None:
     """Neither is the application rolled out by a template that is no more."""
-
-    async def story(world: World) -> None:
-        web = reading("web", "settings", replicas=3)
-        await apply(world.client, config("settings"), web, followed("web", ONE_COPY))
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(60)
-        (old,) = world.assigned(WEB)
-        settings = await identities(world, "settings", [old], CONFIG_MAPS)
-        assert settings.keys() == {old}
-        before = await identities(world, "web", [old])
-        answers(world.place, without_changes(*blocked))
-        await restored(world, asked, old, late)
-        for second in range(3 * LATE_SECONDS):
-            await world.sleep(1)
-            if second == LATE_SECONDS:
-                answers(world.place, lambda _: None)
-            assert await identities(world, "settings", [old], CONFIG_MAPS) == settings
-            assert await identities(world, "web", [old]) == before
-
-    play(story, PUSHED)
+    web = reading("web", "settings", replicas=3)
+    await apply(world.client, config("settings"), web, followed("web", ONE_COPY))
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(60)
+    (old,) = world.assigned(WEB)
+    settings = await identities(world, "settings", [old], CONFIG_MAPS)
+    assert settings.keys() == {old}
+    before = await identities(world, "web", [old])
+    answers(world.place, without_changes(*blocked))
+    await restored(world, asked, old, late)
+    for second in range(3 * LATE_SECONDS):
+        await world.sleep(1)
+        if second == LATE_SECONDS:
+            answers(world.place, lambda _: None)
+        assert await identities(world, "settings", [old], CONFIG_MAPS) == settings
+        assert await identities(world, "web", [old]) == before
 
 
 @pytest.mark.long
@@ -179,47 +174,45 @@ def test_s1_what_an_application_reads_stays_when_that_was_to_go_before_the_resto
     [("/deployments",), ("/deployments", "/deployments/web"), ("/propagationpolicies",), ("/overridepolicies",)],
     ids=["it is read by its name", "it cannot be read at all", "policies", "override policies"],
 )
-def test_l1_an_application_fails_over_though_a_kind_cannot_be_listed(unread: tuple[str, ...]) -> None:
+@in_world(PUSHED)
+async def test_l1_an_application_fails_over_though_a_kind_cannot_be_listed(
+    world: World, unread: tuple[str, ...]
+) -> None:
     """The API server was away, and lists a kind no more: its conversion webhook is dead, say."""
 
     def instead(request: Request) -> Response | None:
         is_refused = request.method == "GET" and request.path.endswith(unread)
         return status(500, "InternalError") if is_refused else None
 
-    async def story(world: World) -> None:
-        old = await placed(world)
-        world.crash_apiserver()
-        answers(world.place, instead)
-        await world.sleep(20)
-        await world.start_apiserver()
-        await world.sleep(60)
-        await world.member(old).stop()
-        await world.until(lambda: old not in world.assigned(WEB), 900)
-        (new,) = world.assigned(WEB)
-        await world.sleep(60)
-        assert await ready_replicas(world, new, "web") == 3
-
-    play(story, PUSHED)
+    old = await placed(world)
+    world.crash_apiserver()
+    answers(world.place, instead)
+    await world.sleep(20)
+    await world.start_apiserver()
+    await world.sleep(60)
+    await world.member(old).stop()
+    await world.until(lambda: old not in world.assigned(WEB), 900)
+    (new,) = world.assigned(WEB)
+    await world.sleep(60)
+    assert await ready_replicas(world, new, "web") == 3
 
 
 @pytest.mark.long
-def test_l1_what_an_application_reads_follows_it_though_its_kind_cannot_be_listed() -> None:
-    async def story(world: World) -> None:
-        web = reading("web", "settings", replicas=3)
-        await apply(world.client, config("settings"), web, followed("web", ONE_COPY))
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(60)
-        (old,) = world.assigned(WEB)
-        world.crash_apiserver()
-        answers(world.place, unlisted("/configmaps"))
-        await world.sleep(20)
-        await world.start_apiserver()
-        await world.sleep(60)
-        await world.member(old).stop()
-        await world.until(lambda: old not in world.assigned(WEB), 900)
-        (new,) = world.assigned(WEB)
-        await world.sleep(60)
-        assert (await identities(world, "settings", [new], CONFIG_MAPS)).keys() == {new}
-        assert await ready_replicas(world, new, "web") == 3
-
-    play(story, PUSHED)
+@in_world(PUSHED)
+async def test_l1_what_an_application_reads_follows_it_though_its_kind_cannot_be_listed(world: World) -> None:
+    web = reading("web", "settings", replicas=3)
+    await apply(world.client, config("settings"), web, followed("web", ONE_COPY))
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(60)
+    (old,) = world.assigned(WEB)
+    world.crash_apiserver()
+    answers(world.place, unlisted("/configmaps"))
+    await world.sleep(20)
+    await world.start_apiserver()
+    await world.sleep(60)
+    await world.member(old).stop()
+    await world.until(lambda: old not in world.assigned(WEB), 900)
+    (new,) = world.assigned(WEB)
+    await world.sleep(60)
+    assert (await identities(world, "settings", [new], CONFIG_MAPS)).keys() == {new}
+    assert await ready_replicas(world, new, "web") == 3

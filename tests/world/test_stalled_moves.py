@@ -15,7 +15,7 @@ from tests.world.stories import (
     POLICIES,
     apply,
     deployment,
-    play,
+    in_world,
     policy,
     ready_replicas,
     tasks,
@@ -56,70 +56,67 @@ async def forbidden(world: World, name: str) -> None:
 @pytest.mark.parametrize("empty", [drained, unjoined, drained_and_unjoined, forbidden])
 @pytest.mark.parametrize("why", ["refuses writes", "has no room"])
 @pytest.mark.long
-def test_l2_a_target_that_takes_nothing_is_left_whoever_asked_for_the_move(
-    empty: Emptied, placement: Manifest, why: str
+@in_world(THREE)
+async def test_l2_a_target_that_takes_nothing_is_left_whoever_asked_for_the_move(
+    world: World, empty: Emptied, placement: Manifest, why: str
 ) -> None:
-    async def story(world: World) -> None:
-        old, others = await without_takers(world, placement, why)
-        began = world.seconds
-        await empty(world, old)
-        await world.until(lambda: old not in world.assigned(WEB), 60)
-        swallowing, third = taken_by(world, others)
-        await mend(world, third)
-        await world.until(lambda: third in world.assigned(WEB), 800)
-        assert 595 <= world.seconds - began <= 700
-        await world.sleep(60)
-        assert await ready_replicas(world, third, "web") == 3
-        assert awaited(world) == []
-        await mend(world, swallowing)
-        await world.sleep(900)
-        assert list(world.assigned(WEB)) == [third], "and there it stays"
-
-    play(story, THREE)
+    old, others = await without_takers(world, placement, why)
+    began = world.seconds
+    await empty(world, old)
+    await world.until(lambda: old not in world.assigned(WEB), 60)
+    swallowing, third = taken_by(world, others)
+    await mend(world, third)
+    await world.until(lambda: third in world.assigned(WEB), 800)
+    assert 595 <= world.seconds - began <= 700
+    await world.sleep(60)
+    assert await ready_replicas(world, third, "web") == 3
+    assert awaited(world) == []
+    await mend(world, swallowing)
+    await world.sleep(900)
+    assert list(world.assigned(WEB)) == [third], "and there it stays"
 
 
 @pytest.mark.long
-def test_l2_a_copy_that_was_unjoined_and_is_well_elsewhere_is_awaited_no_more_and_stays_when_it_breaks() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(30)
-        (old,) = world.assigned(WEB)
-        await unjoined(world, old)
-        await world.sleep(60)
-        (new,) = world.assigned(WEB)
-        assert await ready_replicas(world, new, "web") == 3
-        assert awaited(world) == []
-        await without_room(world, new)
-        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 5}}, "default")
-        await world.sleep(1800)
-        assert list(world.assigned(WEB)) == [new]
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_l2_a_copy_that_was_unjoined_and_is_well_elsewhere_is_awaited_no_more_and_stays_when_it_breaks(
+    world: World,
+) -> None:
+    await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(30)
+    (old,) = world.assigned(WEB)
+    await unjoined(world, old)
+    await world.sleep(60)
+    (new,) = world.assigned(WEB)
+    assert await ready_replicas(world, new, "web") == 3
+    assert awaited(world) == []
+    await without_room(world, new)
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 5}}, "default")
+    await world.sleep(1800)
+    assert list(world.assigned(WEB)) == [new]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("placement", [ONE_COPY, AGGREGATED], ids=["one copy", "divided"])
 @pytest.mark.parametrize("empty", [drained, unjoined])
 @pytest.mark.parametrize("why", ["refuses writes", "has no room"])
-def test_l2_an_autoscaler_keeps_no_target_that_takes_nothing(empty: Emptied, placement: Manifest, why: str) -> None:
+@in_world(THREE)
+async def test_l2_an_autoscaler_keeps_no_target_that_takes_nothing(
+    world: World, empty: Emptied, placement: Manifest, why: str
+) -> None:
     """The autoscaler changes the replicas every forty seconds, and now and then comes back to what it has asked for."""
-
-    async def story(world: World) -> None:
-        old, others = await without_takers(world, placement, why)
-        began = world.seconds
-        await empty(world, old)
-        await world.until(lambda: old not in world.assigned(WEB), 60)
-        swallowing, third = taken_by(world, others)
-        await mend(world, third)
-        for replicas in itertools.cycle((4, 3, 5, 4, 6)):
-            if swallowing not in world.assigned(WEB) or world.seconds - began > 1500:
-                break
-            await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": replicas}}, "default")
-            await world.sleep(40)
-        assert list(world.assigned(WEB)) == [third]
-        assert world.seconds - began <= 740
-        await world.sleep(60)
-        assert await ready_replicas(world, third, "web") == sum(world.assigned(WEB).values())
-
-    play(story, THREE)
+    old, others = await without_takers(world, placement, why)
+    began = world.seconds
+    await empty(world, old)
+    await world.until(lambda: old not in world.assigned(WEB), 60)
+    swallowing, third = taken_by(world, others)
+    await mend(world, third)
+    for replicas in itertools.cycle((4, 3, 5, 4, 6)):
+        if swallowing not in world.assigned(WEB) or world.seconds - began > 1500:
+            break
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": replicas}}, "default")
+        await world.sleep(40)
+    assert list(world.assigned(WEB)) == [third]
+    assert world.seconds - began <= 740
+    await world.sleep(60)
+    assert await ready_replicas(world, third, "web") == sum(world.assigned(WEB).values())

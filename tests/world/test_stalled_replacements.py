@@ -14,7 +14,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     held,
-    play,
+    in_world,
     policy,
     ready_replicas,
     tasks,
@@ -88,27 +88,24 @@ async def mend(world: World, name: str) -> None:
     await with_room(world, name)
 
 
-def test_l2_the_next_cluster_is_tried_where_nothing_can_be_rendered_for_the_first() -> None:
+@in_world(THREE)
+async def test_l2_the_next_cluster_is_tried_where_nothing_can_be_rendered_for_the_first(world: World) -> None:
     """No Work was ever made for it, and it swallowed the application for good."""
-
-    async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(30)
-        (old,) = world.assigned(WEB)
-        await world.member(old).stop()
-        await world.until(lambda: not world.is_ready(old), 120)
-        others = [name for name in THREE if name != old]
-        bad = overriding("bad", {"name": "web"}, only(others[0]), plaintext=replacing("/spec/nope", 1))
-        await world.client.create(OVERRIDES, bad, "default")
-        await world.until(lambda: list(world.assigned(WEB)) == [others[0]], 900)
-        await world.until(lambda: list(world.assigned(WEB)) == [others[1]], 660)
-        await world.until(lambda: tasks(world, WEB) == [], 60)
-        assert await ready_replicas(world, others[1], "web") == 3
-        told = f"Evicting from cluster {others[0]}, for which nothing could be rendered: "
-        assert any(message.startswith(told) for message in await evictions(world))
-
-    play(story, THREE)
+    await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(30)
+    (old,) = world.assigned(WEB)
+    await world.member(old).stop()
+    await world.until(lambda: not world.is_ready(old), 120)
+    others = [name for name in THREE if name != old]
+    bad = overriding("bad", {"name": "web"}, only(others[0]), plaintext=replacing("/spec/nope", 1))
+    await world.client.create(OVERRIDES, bad, "default")
+    await world.until(lambda: list(world.assigned(WEB)) == [others[0]], 900)
+    await world.until(lambda: list(world.assigned(WEB)) == [others[1]], 660)
+    await world.until(lambda: tasks(world, WEB) == [], 60)
+    assert await ready_replicas(world, others[1], "web") == 3
+    told = f"Evicting from cluster {others[0]}, for which nothing could be rendered: "
+    assert any(message.startswith(told) for message in await evictions(world))
 
 
 @pytest.mark.parametrize(
@@ -120,39 +117,37 @@ def test_l2_the_next_cluster_is_tried_where_nothing_can_be_rendered_for_the_firs
     ],
     ids=["one copy, writes are refused", "one copy, there is no room", "divided, writes are refused"],
 )
-def test_l2_the_next_cluster_is_tried_where_the_first_takes_nothing(placement: Manifest, why: str) -> None:
-    async def story(world: World) -> None:
-        old, swallowing, third = await moved(world, placement, why)
-        left = world.seconds
-        await mend(world, third)
-        await world.until(lambda: third in world.assigned(WEB), 700)
-        assert 600 <= world.seconds - left <= 660
-        await world.sleep(60)
-        assert await ready_replicas(world, third, "web") == 3
-        assert any(f"Evicting from cluster {swallowing}, " in message for message in await evictions(world))
-        await mend(world, swallowing)
-        await world.member(old).start()
-        await world.until(lambda: world.is_ready(old), 120)
-        await world.sleep(600)
-        assert (list(world.assigned(WEB)), tasks(world, WEB), held(world, WEB)) == ([third], [], "")
-        for name in (old, swallowing):
-            assert await ready_replicas(world, name, "web") == -1, "nothing is left behind"
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_l2_the_next_cluster_is_tried_where_the_first_takes_nothing(
+    world: World, placement: Manifest, why: str
+) -> None:
+    old, swallowing, third = await moved(world, placement, why)
+    left = world.seconds
+    await mend(world, third)
+    await world.until(lambda: third in world.assigned(WEB), 700)
+    assert 600 <= world.seconds - left <= 660
+    await world.sleep(60)
+    assert await ready_replicas(world, third, "web") == 3
+    assert any(f"Evicting from cluster {swallowing}, " in message for message in await evictions(world))
+    await mend(world, swallowing)
+    await world.member(old).start()
+    await world.until(lambda: world.is_ready(old), 120)
+    await world.sleep(600)
+    assert (list(world.assigned(WEB)), tasks(world, WEB), held(world, WEB)) == ([third], [], "")
+    for name in (old, swallowing):
+        assert await ready_replicas(world, name, "web") == -1, "nothing is left behind"
 
 
 @pytest.mark.long
-def test_c1_what_becomes_healthy_nowhere_is_tried_once_in_each_cluster() -> None:
-    async def story(world: World) -> None:
-        await moved(world, ONE_COPY, "has no room")
-        await world.sleep(2400)
-        assert len(await begun(world)) == 2, "the cluster that was lost, and the one that took nothing"
-        assert held(world, WEB) == "ReplacementMissing"
-        before = world.binding(WEB)
-        await world.sleep(1800)
-        assert world.binding(WEB) == before, "and then nothing moves"
-
-    play(story, THREE)
+@in_world(THREE)
+async def test_c1_what_becomes_healthy_nowhere_is_tried_once_in_each_cluster(world: World) -> None:
+    await moved(world, ONE_COPY, "has no room")
+    await world.sleep(2400)
+    assert len(await begun(world)) == 2, "the cluster that was lost, and the one that took nothing"
+    assert held(world, WEB) == "ReplacementMissing"
+    before = world.binding(WEB)
+    await world.sleep(1800)
+    assert world.binding(WEB) == before, "and then nothing moves"
 
 
 async def released(world: World, image: str) -> None:
@@ -163,80 +158,75 @@ async def released(world: World, image: str) -> None:
 
 
 @pytest.mark.long
-def test_c1_a_release_that_mends_what_became_healthy_nowhere_has_its_time_where_it_is() -> None:
-    async def story(world: World) -> None:
-        _, _, third = await moved(world, ONE_COPY, "has no room")
-        await world.until(lambda: list(world.assigned(WEB)) == [third], 700)
-        await world.sleep(700)
-        before = await begun(world)
-        await mend(world, third)
-        await released(world, "nginx:2")
-        for _ in range(90):
-            await world.sleep(1)
-            assert list(world.assigned(WEB)) == [third]
-        assert await ready_replicas(world, third, "web") == 3
-        assert await begun(world) == before
-
-    play(story, THREE)
-
-
-@pytest.mark.long
-def test_l2_a_release_that_becomes_healthy_nowhere_either_is_tried_in_each_cluster_after_its_time() -> None:
-    async def story(world: World) -> None:
-        _, swallowing, third = await moved(world, ONE_COPY, "has no room")
-        await world.until(lambda: list(world.assigned(WEB)) == [third], 700)
-        await world.sleep(700)
-        at = world.seconds
-        await released(world, "nginx:2")
-        await world.until(lambda: list(world.assigned(WEB)) == [swallowing], 700)
-        assert 600 <= world.seconds - at <= 660
-        await world.sleep(1200)
-        assert list(world.assigned(WEB)) == [swallowing], "it was tried in both"
-
-    play(story, THREE)
-
-
-@pytest.mark.long
-def test_l2_a_tool_that_writes_annotations_of_the_template_keeps_no_target_that_takes_nothing() -> None:
-    """The annotation has nothing to do with what is run: it is no release, however often it comes."""
-
-    async def story(world: World) -> None:
-        _, swallowing, third = await moved(world, ONE_COPY, "has no room")
-        left = world.seconds
-        await mend(world, third)
-        while list(world.assigned(WEB)) == [swallowing] and world.seconds - left < 1200:
-            note: Manifest = {"metadata": {"annotations": {"tool.example/checked-at": str(world.seconds)}}}
-            await world.client.patch(DEPLOYMENTS, "web", note, "default")
-            await world.sleep(60)
+@in_world(THREE)
+async def test_c1_a_release_that_mends_what_became_healthy_nowhere_has_its_time_where_it_is(world: World) -> None:
+    _, _, third = await moved(world, ONE_COPY, "has no room")
+    await world.until(lambda: list(world.assigned(WEB)) == [third], 700)
+    await world.sleep(700)
+    before = await begun(world)
+    await mend(world, third)
+    await released(world, "nginx:2")
+    for _ in range(90):
+        await world.sleep(1)
         assert list(world.assigned(WEB)) == [third]
-        assert 600 <= world.seconds - left <= 720
-        await world.sleep(60)
-        assert await ready_replicas(world, third, "web") == 3
-
-    play(story, THREE)
+    assert await ready_replicas(world, third, "web") == 3
+    assert await begun(world) == before
 
 
 @pytest.mark.long
-def test_s1_what_serves_of_a_replacement_stays_where_it_is() -> None:
-    async def story(world: World) -> None:
-        share = by_weight({"member1": 1, "member2": 1, "member3": 1})
-        await apply(world.client, deployment("web", 6), policy("web", share))
-        await world.until(lambda: sum(world.assigned(WEB).values()) == 6, 60)
-        await world.sleep(30)
-        uid = (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"]
-        await without_room(world, "member2")
-        await world.member("member1").stop()
-        await world.until(lambda: "member1" not in world.assigned(WEB), 900)
-        assert world.assigned(WEB) == {"member2": 3, "member3": 3}
-        await world.until(lambda: world.assigned(WEB) == {"member2": 2, "member3": 4}, 700)
-        for _ in range(60):
-            await world.sleep(1)
-            assert await ready_replicas(world, "member2", "web") == 2
-        assert await ready_replicas(world, "member3", "web") == 4
-        assert (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
-        await world.until(lambda: tasks(world, WEB) == [], 60)
+@in_world(THREE)
+async def test_l2_a_release_that_becomes_healthy_nowhere_either_is_tried_in_each_cluster_after_its_time(
+    world: World,
+) -> None:
+    _, swallowing, third = await moved(world, ONE_COPY, "has no room")
+    await world.until(lambda: list(world.assigned(WEB)) == [third], 700)
+    await world.sleep(700)
+    at = world.seconds
+    await released(world, "nginx:2")
+    await world.until(lambda: list(world.assigned(WEB)) == [swallowing], 700)
+    assert 600 <= world.seconds - at <= 660
+    await world.sleep(1200)
+    assert list(world.assigned(WEB)) == [swallowing], "it was tried in both"
 
-    play(story, THREE)
+
+@pytest.mark.long
+@in_world(THREE)
+async def test_l2_a_tool_that_writes_annotations_of_the_template_keeps_no_target_that_takes_nothing(
+    world: World,
+) -> None:
+    """The annotation has nothing to do with what is run: it is no release, however often it comes."""
+    _, swallowing, third = await moved(world, ONE_COPY, "has no room")
+    left = world.seconds
+    await mend(world, third)
+    while list(world.assigned(WEB)) == [swallowing] and world.seconds - left < 1200:
+        note: Manifest = {"metadata": {"annotations": {"tool.example/checked-at": str(world.seconds)}}}
+        await world.client.patch(DEPLOYMENTS, "web", note, "default")
+        await world.sleep(60)
+    assert list(world.assigned(WEB)) == [third]
+    assert 600 <= world.seconds - left <= 720
+    await world.sleep(60)
+    assert await ready_replicas(world, third, "web") == 3
+
+
+@pytest.mark.long
+@in_world(THREE)
+async def test_s1_what_serves_of_a_replacement_stays_where_it_is(world: World) -> None:
+    share = by_weight({"member1": 1, "member2": 1, "member3": 1})
+    await apply(world.client, deployment("web", 6), policy("web", share))
+    await world.until(lambda: sum(world.assigned(WEB).values()) == 6, 60)
+    await world.sleep(30)
+    uid = (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"]
+    await without_room(world, "member2")
+    await world.member("member1").stop()
+    await world.until(lambda: "member1" not in world.assigned(WEB), 900)
+    assert world.assigned(WEB) == {"member2": 3, "member3": 3}
+    await world.until(lambda: world.assigned(WEB) == {"member2": 2, "member3": 4}, 700)
+    for _ in range(60):
+        await world.sleep(1)
+        assert await ready_replicas(world, "member2", "web") == 2
+    assert await ready_replicas(world, "member3", "web") == 4
+    assert (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
+    await world.until(lambda: tasks(world, WEB) == [], 60)
 
 
 def directly(placement: Manifest) -> Manifest:
@@ -255,52 +245,51 @@ async def taint(world: World, name: str) -> None:
 
 
 @pytest.mark.long
-def test_s1_what_serves_of_a_stalled_replacement_is_not_purged_though_the_policy_purges_directly() -> None:
-    async def story(world: World) -> None:
-        share = by_weight({"member1": 1, "member2": 1, "member3": 1})
-        await apply(world.client, deployment("web", 6), directly(share))
-        await world.until(lambda: sum(world.assigned(WEB).values()) == 6, 60)
-        await world.sleep(30)
-        uid = (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"]
-        await without_room(world, "member2")
-        await taint(world, "member1")
-        await world.until(lambda: "member1" not in world.assigned(WEB), 60)
-        for _ in range(2000):
-            await world.sleep(1)
-            assert await ready_replicas(world, "member2", "web") == 2
-        assert (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
-        assert not any("from cluster member2" in message for message in await evictions(world))
-        await with_room(world, "member2")
-        await world.sleep(60)
-        assert sum([max(0, await ready_replicas(world, name, "web")) for name in THREE]) == 6
+@in_world(THREE)
+async def test_s1_what_serves_of_a_stalled_replacement_is_not_purged_though_the_policy_purges_directly(
+    world: World,
+) -> None:
+    share = by_weight({"member1": 1, "member2": 1, "member3": 1})
+    await apply(world.client, deployment("web", 6), directly(share))
+    await world.until(lambda: sum(world.assigned(WEB).values()) == 6, 60)
+    await world.sleep(30)
+    uid = (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"]
+    await without_room(world, "member2")
+    await taint(world, "member1")
+    await world.until(lambda: "member1" not in world.assigned(WEB), 60)
+    for _ in range(2000):
+        await world.sleep(1)
+        assert await ready_replicas(world, "member2", "web") == 2
+    assert (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
+    assert not any("from cluster member2" in message for message in await evictions(world))
+    await with_room(world, "member2")
+    await world.sleep(60)
+    assert sum([max(0, await ready_replicas(world, name, "web")) for name in THREE]) == 6
 
-    play(story, THREE)
 
-
-def test_l2_where_nothing_serves_the_next_cluster_is_tried_though_the_policy_purges_directly() -> None:
+@in_world(THREE)
+async def test_l2_where_nothing_serves_the_next_cluster_is_tried_though_the_policy_purges_directly(
+    world: World,
+) -> None:
     """The state that the policy preserves goes on with it."""
-
-    async def story(world: World) -> None:
-        purging = directly(ONE_COPY)
-        rules = [{"aliasLabelName": "example.com/state", "jsonPath": "{.readyReplicas}"}]
-        purging["spec"]["failover"]["cluster"]["statePreservation"] = {"rules": rules}
-        await apply(world.client, deployment("web", 3), purging)
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(30)
-        (old,) = world.assigned(WEB)
-        others = [name for name in THREE if name != old]
-        for name in others:
-            await without_room(world, name)
-        await taint(world, old)
-        await world.until(lambda: old not in world.assigned(WEB), 60)
-        swallowing, third = taken_by(world, others)
-        await mend(world, third)
-        await world.until(lambda: third in world.assigned(WEB), 1300)
-        await world.sleep(60)
-        assert await ready_replicas(world, third, "web") == 3
-        found = await world.member(third).client.get(DEPLOYMENTS, "web", "default")
-        assert found["metadata"]["labels"]["example.com/state"] == "3"
-        for name in (old, swallowing):
-            assert await ready_replicas(world, name, "web") == -1, "it was purged"
-
-    play(story, THREE)
+    purging = directly(ONE_COPY)
+    rules = [{"aliasLabelName": "example.com/state", "jsonPath": "{.readyReplicas}"}]
+    purging["spec"]["failover"]["cluster"]["statePreservation"] = {"rules": rules}
+    await apply(world.client, deployment("web", 3), purging)
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(30)
+    (old,) = world.assigned(WEB)
+    others = [name for name in THREE if name != old]
+    for name in others:
+        await without_room(world, name)
+    await taint(world, old)
+    await world.until(lambda: old not in world.assigned(WEB), 60)
+    swallowing, third = taken_by(world, others)
+    await mend(world, third)
+    await world.until(lambda: third in world.assigned(WEB), 1300)
+    await world.sleep(60)
+    assert await ready_replicas(world, third, "web") == 3
+    found = await world.member(third).client.get(DEPLOYMENTS, "web", "default")
+    assert found["metadata"]["labels"]["example.com/state"] == "3"
+    for name in (old, swallowing):
+        assert await ready_replicas(world, name, "web") == -1, "it was purged"

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, in_world, policy
 
 
 async def conditions(world: World, name: str) -> dict[str, dict[str, Any]]:
@@ -27,63 +27,57 @@ DONE = ("True", "NewReplicaSetAvailable")
 AVAILABLE = ("True", "MinimumReplicasAvailable")
 
 
-def test_a_client_that_waits_for_a_rollout_waits_for_all_clusters() -> None:
-    async def story(world: World) -> None:
-        await spread(world, "web")
-        assert await verdict(world, "web", "Available") == AVAILABLE
-        assert await verdict(world, "web", "Progressing") == DONE
-        await world.member("member2").stop()
-        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": {"spec": {"hostname": "new"}}}}, "default")
-        await world.sleep(20)
+@in_world({"member1": "Push", "member2": "Push"})
+async def test_a_client_that_waits_for_a_rollout_waits_for_all_clusters(world: World) -> None:
+    await spread(world, "web")
+    assert await verdict(world, "web", "Available") == AVAILABLE
+    assert await verdict(world, "web", "Progressing") == DONE
+    await world.member("member2").stop()
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": {"spec": {"hostname": "new"}}}}, "default")
+    await world.sleep(20)
+    found = await world.client.get(DEPLOYMENTS, "web", "default")
+    assert found["status"]["observedGeneration"] < found["metadata"]["generation"], "kubectl wait goes by it"
+    await world.member("member2").start()
+    await world.sleep(60)
+    found = await world.client.get(DEPLOYMENTS, "web", "default")
+    assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
+    assert await verdict(world, "web", "Progressing") == DONE
+
+
+@in_world({"member1": "Push", "member2": "Push"})
+async def test_an_outage_costs_one_write_and_a_failover_none_but_for_its_numbers(world: World) -> None:
+    await spread(world, "web")
+    before = await world.client.get(DEPLOYMENTS, "web", "default")
+    await world.member("member1").stop()
+    await world.sleep(100)
+    during = await world.client.get(DEPLOYMENTS, "web", "default")
+    seen = [before, during]
+    await world.sleep(200)
+    assert await world.client.get(DEPLOYMENTS, "web", "default") == during, "an outage is told once"
+    for _ in range(540):
         found = await world.client.get(DEPLOYMENTS, "web", "default")
-        assert found["status"]["observedGeneration"] < found["metadata"]["generation"], "kubectl wait goes by it"
-        await world.member("member2").start()
-        await world.sleep(60)
-        found = await world.client.get(DEPLOYMENTS, "web", "default")
-        assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
-        assert await verdict(world, "web", "Progressing") == DONE
-
-    play(story, {"member1": "Push", "member2": "Push"})
-
-
-def test_an_outage_costs_one_write_and_a_failover_none_but_for_its_numbers() -> None:
-    async def story(world: World) -> None:
-        await spread(world, "web")
-        before = await world.client.get(DEPLOYMENTS, "web", "default")
-        await world.member("member1").stop()
-        await world.sleep(100)
-        during = await world.client.get(DEPLOYMENTS, "web", "default")
-        seen = [before, during]
-        await world.sleep(200)
-        assert await world.client.get(DEPLOYMENTS, "web", "default") == during, "an outage is told once"
-        for _ in range(540):
-            found = await world.client.get(DEPLOYMENTS, "web", "default")
-            if found["metadata"]["resourceVersion"] != seen[-1]["metadata"]["resourceVersion"]:
-                seen.append(found)
-            await world.sleep(1)
-        assert world.assigned("web-deployment") == {"member2": 4}
-        numbers = [{**each["status"], "conditions": None} for each in seen]
-        assert all(one != other for one, other in pairwise(numbers)), "none was written for conditions"
-        available = [{c["type"]: c["status"] for c in each["status"]["conditions"]}["Available"] for each in seen]
-        assert available == ["True", "Unknown", "Unknown", "True"], "as long as it hangs on a cluster that is not seen"
-        reasons = [{c["type"]: c["reason"] for c in each["status"]["conditions"]}["Progressing"] for each in seen]
-        assert set(reasons) == {"NewReplicaSetAvailable"}, "a failover is no rollout"
-
-    play(story, {"member1": "Push", "member2": "Push"})
+        if found["metadata"]["resourceVersion"] != seen[-1]["metadata"]["resourceVersion"]:
+            seen.append(found)
+        await world.sleep(1)
+    assert world.assigned("web-deployment") == {"member2": 4}
+    numbers = [{**each["status"], "conditions": None} for each in seen]
+    assert all(one != other for one, other in pairwise(numbers)), "none was written for conditions"
+    available = [{c["type"]: c["status"] for c in each["status"]["conditions"]}["Available"] for each in seen]
+    assert available == ["True", "Unknown", "Unknown", "True"], "as long as it hangs on a cluster that is not seen"
+    reasons = [{c["type"]: c["reason"] for c in each["status"]["conditions"]}["Progressing"] for each in seen]
+    assert set(reasons) == {"NewReplicaSetAvailable"}, "a failover is no rollout"
 
 
-def test_a_replacement_that_never_comes_up_leaves_unknown_whether_the_whole_is_available() -> None:
-    async def story(world: World) -> None:
-        await spread(world, "web")
-        await world.client.patch(
-            DEPLOYMENTS, "web", {"spec": {"template": {"spec": {"nodeSelector": {"no": "where"}}}}}, "default"
-        )
-        await world.sleep(120)
-        assert await verdict(world, "web", "Progressing") == ("True", "ReplicaSetUpdated")
-        await world.member("member1").stop()
-        await world.sleep(900)
-        assert world.assigned("web-deployment") == {"member2": 4}
-        assert await verdict(world, "web", "Available") == ("Unknown", "ClusterNotSeen")
-        assert "member1" in (await conditions(world, "web"))["Available"]["message"]
-
-    play(story, {"member1": "Push", "member2": "Push"})
+@in_world({"member1": "Push", "member2": "Push"})
+async def test_a_replacement_that_never_comes_up_leaves_unknown_whether_the_whole_is_available(world: World) -> None:
+    await spread(world, "web")
+    await world.client.patch(
+        DEPLOYMENTS, "web", {"spec": {"template": {"spec": {"nodeSelector": {"no": "where"}}}}}, "default"
+    )
+    await world.sleep(120)
+    assert await verdict(world, "web", "Progressing") == ("True", "ReplicaSetUpdated")
+    await world.member("member1").stop()
+    await world.sleep(900)
+    assert world.assigned("web-deployment") == {"member2": 4}
+    assert await verdict(world, "web", "Available") == ("Unknown", "ClusterNotSeen")
+    assert "member1" in (await conditions(world, "web"))["Available"]["message"]

@@ -10,7 +10,7 @@ from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.manager.choice import AUTOSCALED, Choice
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, in_world, play, policy
 from tests.world.test_scripted_kinds import CRON_TABS, given_a_scripted_kind
 
 ONE: dict[str, Mode] = {"member1": "Push"}
@@ -83,118 +83,109 @@ def test_the_only_cluster_of_a_deployment_dies_and_comes_back(mode: Mode) -> Non
     play(story, {"member1": mode})
 
 
-def test_a_part_that_is_not_seen_is_all_that_is_not_counted() -> None:
-    async def story(world: World) -> None:
-        await web(world, 6, by_weight({"member1": 1, "member2": 1, "member3": 1}))
-        await world.member("member3").stop()
-        await world.sleep(PAST_THRESHOLD)
-        status = await status_of(world)
-        assert (status["replicas"], status["updatedReplicas"]) == (6, 6)
-        assert (status["readyReplicas"], status["availableReplicas"], status["unavailableReplicas"]) == (4, 4, 2)
-        assert condition(status, "Available") == UNKNOWN
-        (told,) = [each for each in status["conditions"] if each["type"] == CLUSTER_OUTAGE_CONDITION]
-        assert told["message"].startswith("Not seen in member3 since ")
-        assert "member1" not in told["message"]
-
-    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})
+@in_world({"member1": "Push", "member2": "Push", "member3": "Push"})
+async def test_a_part_that_is_not_seen_is_all_that_is_not_counted(world: World) -> None:
+    await web(world, 6, by_weight({"member1": 1, "member2": 1, "member3": 1}))
+    await world.member("member3").stop()
+    await world.sleep(PAST_THRESHOLD)
+    status = await status_of(world)
+    assert (status["replicas"], status["updatedReplicas"]) == (6, 6)
+    assert (status["readyReplicas"], status["availableReplicas"], status["unavailableReplicas"]) == (4, 4, 2)
+    assert condition(status, "Available") == UNKNOWN
+    (told,) = [each for each in status["conditions"] if each["type"] == CLUSTER_OUTAGE_CONDITION]
+    assert told["message"].startswith("Not seen in member3 since ")
+    assert "member1" not in told["message"]
 
 
-def test_a_failover_ends_in_a_template_that_is_ready_again() -> None:
-    async def story(world: World) -> None:
-        await web(world, 4, by_weight({"member1": 1, "member2": 1}))
-        await world.member("member1").stop()
-        await world.sleep(900)
-        assert world.assigned("web-deployment") == {"member2": 4}
-        template = await world.client.get(DEPLOYMENTS, "web", "default")
-        assert template["status"]["readyReplicas"] == 4
-        assert condition(template["status"], "Available") == AVAILABLE
-        assert condition(template["status"], CLUSTER_OUTAGE_CONDITION) == ("", "")
-        assert is_rolled_out(template)
-
-    play(story, {"member1": "Push", "member2": "Push"})
+@in_world({"member1": "Push", "member2": "Push"})
+async def test_a_failover_ends_in_a_template_that_is_ready_again(world: World) -> None:
+    await web(world, 4, by_weight({"member1": 1, "member2": 1}))
+    await world.member("member1").stop()
+    await world.sleep(900)
+    assert world.assigned("web-deployment") == {"member2": 4}
+    template = await world.client.get(DEPLOYMENTS, "web", "default")
+    assert template["status"]["readyReplicas"] == 4
+    assert condition(template["status"], "Available") == AVAILABLE
+    assert condition(template["status"], CLUSTER_OUTAGE_CONDITION) == ("", "")
+    assert is_rolled_out(template)
 
 
-def test_with_the_brake_engaged_nothing_moves_and_all_say_that_nothing_is_seen() -> None:
-    async def story(world: World) -> None:
-        await web(world, 7, by_weight(dict.fromkeys(SEVEN, 1)))
-        for name in SEVEN:
-            world.member(name).pause()
-        await world.sleep(900)
-        assert world.assigned("web-deployment") == dict.fromkeys(SEVEN, 1)
-        status = await status_of(world)
-        assert status.get("readyReplicas", 0) == 0
-        assert status["replicas"] == 7
-        assert condition(status, "Available") == UNKNOWN
-        (told,) = [each for each in status["conditions"] if each["type"] == CLUSTER_OUTAGE_CONDITION]
-        assert "and 2 more" in told["message"]
-
-    play(story, SEVEN)
+@in_world(SEVEN)
+async def test_with_the_brake_engaged_nothing_moves_and_all_say_that_nothing_is_seen(world: World) -> None:
+    await web(world, 7, by_weight(dict.fromkeys(SEVEN, 1)))
+    for name in SEVEN:
+        world.member(name).pause()
+    await world.sleep(900)
+    assert world.assigned("web-deployment") == dict.fromkeys(SEVEN, 1)
+    status = await status_of(world)
+    assert status.get("readyReplicas", 0) == 0
+    assert status["replicas"] == 7
+    assert condition(status, "Available") == UNKNOWN
+    (told,) = [each for each in status["conditions"] if each["type"] == CLUSTER_OUTAGE_CONDITION]
+    assert "and 2 more" in told["message"]
 
 
-def test_the_status_of_a_stateful_set_and_a_daemon_set_says_it_too() -> None:
-    async def story(world: World) -> None:
-        labels = {"app": "db"}
-        pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "postgres"}]}}
-        common = {"apiVersion": "apps/v1", "metadata": {"name": "db"}}
-        spec: Manifest = {"selector": {"matchLabels": labels}, "template": pod}
-        sets = {**spec, "replicas": 2, "serviceName": "db"}
-        await world.client.create(STATEFUL_SETS, {**common, "kind": "StatefulSet", "spec": sets}, "default")
-        await world.client.create(DAEMON_SETS, {**common, "kind": "DaemonSet", "spec": spec}, "default")
-        both = policy("db", by_weight({"member1": 1}), "StatefulSet")
-        both["spec"]["resourceSelectors"] *= 2
-        both["spec"]["resourceSelectors"][1] = {**both["spec"]["resourceSelectors"][0], "kind": "DaemonSet"}
-        await world.client.create(POLICIES, both, "default")
-        await world.sleep(90)
-        before = [await status_of(world, "db", resource) for resource in (STATEFUL_SETS, DAEMON_SETS)]
-        assert before[0]["readyReplicas"] == 2
-        assert before[1]["numberReady"] == before[1]["desiredNumberScheduled"] > 0
-        await world.member("member1").stop()
-        await world.sleep(PAST_THRESHOLD)
-        db, daemon = [await status_of(world, "db", resource) for resource in (STATEFUL_SETS, DAEMON_SETS)]
-        assert (db.get("readyReplicas", 0), db.get("availableReplicas", 0), db["replicas"]) == (0, 0, 2)
-        assert (daemon["numberReady"], daemon.get("numberAvailable", 0)) == (0, 0)
-        assert daemon["numberUnavailable"] == daemon["desiredNumberScheduled"] == before[1]["desiredNumberScheduled"]
-        for status in (db, daemon):
-            assert condition(status, CLUSTER_OUTAGE_CONDITION) == UNSEEN
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"), 120)
-        await world.sleep(5)
-        assert [await status_of(world, "db", resource) for resource in (STATEFUL_SETS, DAEMON_SETS)] == before
-
-    play(story, ONE)
+@in_world(ONE)
+async def test_the_status_of_a_stateful_set_and_a_daemon_set_says_it_too(world: World) -> None:
+    labels = {"app": "db"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "postgres"}]}}
+    common = {"apiVersion": "apps/v1", "metadata": {"name": "db"}}
+    spec: Manifest = {"selector": {"matchLabels": labels}, "template": pod}
+    sets = {**spec, "replicas": 2, "serviceName": "db"}
+    await world.client.create(STATEFUL_SETS, {**common, "kind": "StatefulSet", "spec": sets}, "default")
+    await world.client.create(DAEMON_SETS, {**common, "kind": "DaemonSet", "spec": spec}, "default")
+    both = policy("db", by_weight({"member1": 1}), "StatefulSet")
+    both["spec"]["resourceSelectors"] *= 2
+    both["spec"]["resourceSelectors"][1] = {**both["spec"]["resourceSelectors"][0], "kind": "DaemonSet"}
+    await world.client.create(POLICIES, both, "default")
+    await world.sleep(90)
+    before = [await status_of(world, "db", resource) for resource in (STATEFUL_SETS, DAEMON_SETS)]
+    assert before[0]["readyReplicas"] == 2
+    assert before[1]["numberReady"] == before[1]["desiredNumberScheduled"] > 0
+    await world.member("member1").stop()
+    await world.sleep(PAST_THRESHOLD)
+    db, daemon = [await status_of(world, "db", resource) for resource in (STATEFUL_SETS, DAEMON_SETS)]
+    assert (db.get("readyReplicas", 0), db.get("availableReplicas", 0), db["replicas"]) == (0, 0, 2)
+    assert (daemon["numberReady"], daemon.get("numberAvailable", 0)) == (0, 0)
+    assert daemon["numberUnavailable"] == daemon["desiredNumberScheduled"] == before[1]["desiredNumberScheduled"]
+    for status in (db, daemon):
+        assert condition(status, CLUSTER_OUTAGE_CONDITION) == UNSEEN
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"), 120)
+    await world.sleep(5)
+    assert [await status_of(world, "db", resource) for resource in (STATEFUL_SETS, DAEMON_SETS)] == before
 
 
-def test_a_job_that_runs_says_it_and_one_that_has_ended_stays_complete() -> None:
-    async def story(world: World) -> None:
-        pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
-        for name, more in (("done", {}), ("runs", {"nodeSelector": {"no": "where"}})):
-            template = {"spec": {**pod, **more}}
-            job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": template}}
-            await world.client.create(JOBS, job, "default")
-            await world.client.create(POLICIES, policy(name, by_weight({"member1": 1}), "Job", "batch/v1"), "default")
-        await world.sleep(90)
-        before = {name: await status_of(world, name, JOBS) for name in ("done", "runs")}
-        assert condition(before["done"], "Complete")[0] == "True"
-        assert before["runs"]["active"] == 1
-        await world.member("member1").stop()
-        await world.sleep(PAST_THRESHOLD)
-        assert await status_of(world, "done", JOBS) == before["done"]
-        during = await status_of(world, "runs", JOBS)
-        assert condition(during, CLUSTER_OUTAGE_CONDITION) == UNSEEN
-        assert during["active"] == 1, "it is not known to have ended"
-        await world.stop_controllers()
-        world.start_controllers()
-        await world.sleep(60)
-        assert await status_of(world, "runs", JOBS) == during, "the outage is dated once"
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"), 120)
-        await world.sleep(5)
-        assert condition(await status_of(world, "runs", JOBS), CLUSTER_OUTAGE_CONDITION) == ("", "")
-
-    play(story, ONE)
+@in_world(ONE)
+async def test_a_job_that_runs_says_it_and_one_that_has_ended_stays_complete(world: World) -> None:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
+    for name, more in (("done", {}), ("runs", {"nodeSelector": {"no": "where"}})):
+        template = {"spec": {**pod, **more}}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": template}}
+        await world.client.create(JOBS, job, "default")
+        await world.client.create(POLICIES, policy(name, by_weight({"member1": 1}), "Job", "batch/v1"), "default")
+    await world.sleep(90)
+    before = {name: await status_of(world, name, JOBS) for name in ("done", "runs")}
+    assert condition(before["done"], "Complete")[0] == "True"
+    assert before["runs"]["active"] == 1
+    await world.member("member1").stop()
+    await world.sleep(PAST_THRESHOLD)
+    assert await status_of(world, "done", JOBS) == before["done"]
+    during = await status_of(world, "runs", JOBS)
+    assert condition(during, CLUSTER_OUTAGE_CONDITION) == UNSEEN
+    assert during["active"] == 1, "it is not known to have ended"
+    await world.stop_controllers()
+    world.start_controllers()
+    await world.sleep(60)
+    assert await status_of(world, "runs", JOBS) == during, "the outage is dated once"
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"), 120)
+    await world.sleep(5)
+    assert condition(await status_of(world, "runs", JOBS), CLUSTER_OUTAGE_CONDITION) == ("", "")
 
 
-def test_a_script_that_adds_up_is_given_copies_that_are_not_ready() -> None:
+@in_world({"member1": "Push", "member2": "Push"})
+async def test_a_script_that_adds_up_is_given_copies_that_are_not_ready(world: World) -> None:
     counts = """
         function AggregateStatus(o, items)
           local ready, told = 0, ''
@@ -207,21 +198,17 @@ def test_a_script_that_adds_up_is_given_copies_that_are_not_ready() -> None:
         end
     """
     reflects = "function ReflectStatus(o) return {readyReplicas = o.status.done} end"
-
-    async def story(world: World) -> None:
-        await given_a_scripted_kind(world, statusAggregation=counts, statusReflection=reflects)
-        await world.until(lambda: bool(world.assigned("nightly-crontab")), 60)
-        await world.sleep(30)
-        for name, done in (("member1", 4), ("member2", 2)):
-            patch = {"status": {"done": done}}
-            await world.member(name).client.patch(CRON_TABS, "nightly", patch, "default")
-        await world.sleep(30)
-        assert await status_of(world, "nightly", CRON_TABS) == {"readyReplicas": 6, "told": "HealthyHealthy"}
-        await world.member("member1").stop()
-        await world.sleep(PAST_THRESHOLD)
-        assert await status_of(world, "nightly", CRON_TABS) == {"readyReplicas": 2, "told": "UnknownHealthy"}
-
-    play(story, {"member1": "Push", "member2": "Push"})
+    await given_a_scripted_kind(world, statusAggregation=counts, statusReflection=reflects)
+    await world.until(lambda: bool(world.assigned("nightly-crontab")), 60)
+    await world.sleep(30)
+    for name, done in (("member1", 4), ("member2", 2)):
+        patch = {"status": {"done": done}}
+        await world.member(name).client.patch(CRON_TABS, "nightly", patch, "default")
+    await world.sleep(30)
+    assert await status_of(world, "nightly", CRON_TABS) == {"readyReplicas": 6, "told": "HealthyHealthy"}
+    await world.member("member1").stop()
+    await world.sleep(PAST_THRESHOLD)
+    assert await status_of(world, "nightly", CRON_TABS) == {"readyReplicas": 2, "told": "UnknownHealthy"}
 
 
 def test_autoscalers_and_the_replicas_syncer_shrink_nothing_since_a_cluster_is_not_seen() -> None:
@@ -242,13 +229,11 @@ def test_autoscalers_and_the_replicas_syncer_shrink_nothing_since_a_cluster_is_n
     play(story, {"member1": "Push", "member2": "Push"}, manager=manager)
 
 
-def test_karmada_exact_says_what_was_reported_last() -> None:
-    async def story(world: World) -> None:
-        await web(world, 2, by_weight({"member1": 1}))
-        before = await status_of(world)
-        await world.member("member1").stop()
-        await world.sleep(PAST_THRESHOLD)
-        assert not world.is_ready("member1")
-        assert await status_of(world) == before
-
-    play(story, ONE, manager=ManagerSettings().karmada_exact())
+@in_world(ONE, manager=ManagerSettings().karmada_exact())
+async def test_karmada_exact_says_what_was_reported_last(world: World) -> None:
+    await web(world, 2, by_weight({"member1": 1}))
+    before = await status_of(world)
+    await world.member("member1").stop()
+    await world.sleep(PAST_THRESHOLD)
+    assert not world.is_ready("member1")
+    assert await status_of(world) == before

@@ -15,6 +15,7 @@ from tests.world.stories import (
     apply,
     by_weight,
     deployment,
+    in_world,
     play,
     policy,
     ready_replicas,
@@ -49,15 +50,15 @@ async def nothing_is_left_of(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize(("leaving", "staying"), [("member1", "member2"), ("member3", "member1")])
-def test_a_cluster_that_is_alive_is_cleaned_up_and_its_replicas_move(leaving: str, staying: str) -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, leaving, staying)
-        assert await unjoin(world, leaving) < 20
-        await nothing_is_left_of(world, leaving)
-        assert await ready_replicas(world, leaving, "web") == -1
-        await world.until(lambda: world.assigned("web-deployment") == {staying: 4}, 10)
-
-    play(story)
+@in_world()
+async def test_a_cluster_that_is_alive_is_cleaned_up_and_its_replicas_move(
+    world: World, leaving: str, staying: str
+) -> None:
+    await web_runs(world, leaving, staying)
+    assert await unjoin(world, leaving) < 20
+    await nothing_is_left_of(world, leaving)
+    assert await ready_replicas(world, leaving, "web") == -1
+    await world.until(lambda: world.assigned("web-deployment") == {staying: 4}, 10)
 
 
 @pytest.mark.parametrize("mode", ["Push", "Pull"])
@@ -85,165 +86,141 @@ def test_when_the_backup_leaves_the_application_goes_back_to_the_healthy_primary
     play(story, {"member1": mode, "member2": "Push"})
 
 
-def test_what_has_its_only_copies_in_a_cluster_is_named_before_that_leaves() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member2")
-        await apply(world.client, deployment("api", 1), policy("api", by_weight({"member1": 1})))
-        await world.until(lambda: world.assigned("api-deployment") == {"member1": 1}, 60)
-        told: list[str] = []
-        await unjoin(world, "member1", told=told)
-        (sentence,) = told
-        assert sentence.startswith(
-            "member1 takes the only copies of Deployment default/api along; `leeward drain member1`"
-        )
-
-    play(story)
+@in_world()
+async def test_what_has_its_only_copies_in_a_cluster_is_named_before_that_leaves(world: World) -> None:
+    await web_runs(world, "member1", "member2")
+    await apply(world.client, deployment("api", 1), policy("api", by_weight({"member1": 1})))
+    await world.until(lambda: world.assigned("api-deployment") == {"member1": 1}, 60)
+    told: list[str] = []
+    await unjoin(world, "member1", told=told)
+    (sentence,) = told
+    assert sentence.startswith("member1 takes the only copies of Deployment default/api along; `leeward drain member1`")
 
 
-def test_a_dead_push_cluster_stays_until_it_is_back_and_then_leaves_cleanly() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member2")
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"), 120)
-        with pytest.raises(FleetError, match=r"cannot be removed while it is not ready .*--force"):
-            await unjoin(world, "member1")
-        await world.until(lambda: world.assigned("web-deployment") == {"member2": 4}, 10)
-        await world.member("member1").start()
-        await world.sleep(90)
-        await nothing_is_left_of(world, "member1")
-        assert await ready_replicas(world, "member1", "web") == -1
-
-    play(story)
+@in_world()
+async def test_a_dead_push_cluster_stays_until_it_is_back_and_then_leaves_cleanly(world: World) -> None:
+    await web_runs(world, "member1", "member2")
+    await world.member("member1").stop()
+    await world.until(lambda: not world.is_ready("member1"), 120)
+    with pytest.raises(FleetError, match=r"cannot be removed while it is not ready .*--force"):
+        await unjoin(world, "member1")
+    await world.until(lambda: world.assigned("web-deployment") == {"member2": 4}, 10)
+    await world.member("member1").start()
+    await world.sleep(90)
+    await nothing_is_left_of(world, "member1")
+    assert await ready_replicas(world, "member1", "web") == -1
 
 
-def test_a_dead_push_cluster_leaves_at_once_by_force_and_keeps_what_runs_there() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member2")
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"), 120)
-        assert await unjoin(world, "member1", force=True) < 20
-        await nothing_is_left_of(world, "member1")
-        await world.until(lambda: world.assigned("web-deployment") == {"member2": 4}, 10)
-
-    play(story)
+@in_world()
+async def test_a_dead_push_cluster_leaves_at_once_by_force_and_keeps_what_runs_there(world: World) -> None:
+    await web_runs(world, "member1", "member2")
+    await world.member("member1").stop()
+    await world.until(lambda: not world.is_ready("member1"), 120)
+    assert await unjoin(world, "member1", force=True) < 20
+    await nothing_is_left_of(world, "member1")
+    await world.until(lambda: world.assigned("web-deployment") == {"member2": 4}, 10)
 
 
-def test_force_gives_a_cluster_that_is_alive_the_time_to_clean_up() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member2")
-        assert await unjoin(world, "member1", force=True) < 20
-        assert await ready_replicas(world, "member1", "web") == -1
-
-    play(story)
+@in_world()
+async def test_force_gives_a_cluster_that_is_alive_the_time_to_clean_up(world: World) -> None:
+    await web_runs(world, "member1", "member2")
+    assert await unjoin(world, "member1", force=True) < 20
+    assert await ready_replicas(world, "member1", "web") == -1
 
 
-def test_by_force_a_cluster_leaves_also_when_it_died_a_moment_ago() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member2")
-        world.member("member1").pause()
-        assert world.is_ready("member1")
-        assert await unjoin(world, "member1", force=True) < 2 * WAIT_SECONDS
-        await nothing_is_left_of(world, "member1")
-
-    play(story)
+@in_world()
+async def test_by_force_a_cluster_leaves_also_when_it_died_a_moment_ago(world: World) -> None:
+    await web_runs(world, "member1", "member2")
+    world.member("member1").pause()
+    assert world.is_ready("member1")
+    assert await unjoin(world, "member1", force=True) < 2 * WAIT_SECONDS
+    await nothing_is_left_of(world, "member1")
 
 
-def test_a_dead_pull_cluster_leaves_by_itself() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member3")
-        await world.member("member3").stop()
-        await world.until(lambda: not world.is_ready("member3"), 120)
-        assert await unjoin(world, "member3") < 20
-        await nothing_is_left_of(world, "member3")
-        await world.until(lambda: world.assigned("web-deployment") == {"member1": 4}, 10)
-
-    play(story)
+@in_world()
+async def test_a_dead_pull_cluster_leaves_by_itself(world: World) -> None:
+    await web_runs(world, "member1", "member3")
+    await world.member("member3").stop()
+    await world.until(lambda: not world.is_ready("member3"), 120)
+    assert await unjoin(world, "member3") < 20
+    await nothing_is_left_of(world, "member3")
+    await world.until(lambda: world.assigned("web-deployment") == {"member1": 4}, 10)
 
 
-def test_of_a_pull_cluster_that_is_only_cut_off_it_is_told_that_what_runs_there_runs_on() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member3")
-        world.link(agent_of("member3"), world.NAME).cut()
-        await world.until(lambda: not world.is_ready("member3"), 120)
-        told: list[str] = []
-        await unjoin(world, "member3", told=told)
-        assert told == ["member3 is not ready: what runs there is given up, and runs on if the cluster lives"]
-        assert await ready_replicas(world, "member3", "web") == 2
-
-    play(story)
+@in_world()
+async def test_of_a_pull_cluster_that_is_only_cut_off_it_is_told_that_what_runs_there_runs_on(world: World) -> None:
+    await web_runs(world, "member1", "member3")
+    world.link(agent_of("member3"), world.NAME).cut()
+    await world.until(lambda: not world.is_ready("member3"), 120)
+    told: list[str] = []
+    await unjoin(world, "member3", told=told)
+    assert told == ["member3 is not ready: what runs there is given up, and runs on if the cluster lives"]
+    assert await ready_replicas(world, "member3", "web") == 2
 
 
-def test_a_cluster_that_there_is_not_is_named() -> None:
-    async def story(world: World) -> None:
-        with pytest.raises(FleetError, match="there is no cluster 'member9': choose from member1, member2, member3"):
-            await unjoin(world, "member9")
-
-    play(story)
+@in_world()
+async def test_a_cluster_that_there_is_not_is_named(world: World) -> None:
+    with pytest.raises(FleetError, match="there is no cluster 'member9': choose from member1, member2, member3"):
+        await unjoin(world, "member9")
 
 
-def test_a_cluster_that_joins_again_gets_at_once_what_is_still_assigned_to_it() -> None:
+@in_world({"member1": "Push", "member2": "Push"})
+async def test_a_cluster_that_joins_again_gets_at_once_what_is_still_assigned_to_it(world: World) -> None:
     """Attempts to make its Work while it is away come after ever longer pauses."""
-
-    async def story(world: World) -> None:
-        await web_runs(world, "member1", "member2")
-        await without_room(world, "member2")
-        await world.member("member1").stop()
-        await world.until(lambda: tasks(world, "web-deployment") == ["member1"])
-        await unjoin(world, "member1", force=True)
-        await world.sleep(20)
-        await world.member("member1").start()
-        await world.register(world.member("member1"), world.client)
-        await world.until(lambda: world.is_ready("member1"), 100)
-        await world.until(lambda: world.assigned("web-deployment") == {"member1": 2, "member2": 2}, 120)
-
-    play(story, {"member1": "Push", "member2": "Push"})
+    await web_runs(world, "member1", "member2")
+    await without_room(world, "member2")
+    await world.member("member1").stop()
+    await world.until(lambda: tasks(world, "web-deployment") == ["member1"])
+    await unjoin(world, "member1", force=True)
+    await world.sleep(20)
+    await world.member("member1").start()
+    await world.register(world.member("member1"), world.client)
+    await world.until(lambda: world.is_ready("member1"), 100)
+    await world.until(lambda: world.assigned("web-deployment") == {"member1": 2, "member2": 2}, 120)
 
 
 @pytest.mark.parametrize("leaving", ["member1", "member3"], ids=["Push", "Pull"])
 @pytest.mark.parametrize("how", ["unjoin", "delete the Cluster"])
-def test_what_others_keep_in_a_namespace_of_ours_outlives_the_departure_of_its_cluster_s12(
-    leaving: str, how: str
+@in_world()
+async def test_what_others_keep_in_a_namespace_of_ours_outlives_the_departure_of_its_cluster_s12(
+    world: World, leaving: str, how: str
 ) -> None:
     """Theirs is a ConfigMap, and an application that its policy preserves."""
-
-    async def story(world: World) -> None:
-        await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
-        kept = policy("web", by_weight({leaving: 1}))
-        kept["spec"]["preserveResourcesOnDeletion"] = True
-        await apply(world.client, deployment("web", 2), kept, namespace="shop")
-        await world.sleep(40)
-        own = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}, "data": {"a": "1"}}
-        there = world.member(leaving).client
-        await there.create(CONFIG_MAPS, own, "shop")
-        namespace = (await there.get(NAMESPACES, "shop")).metadata.uid
-        running = await there.get(DEPLOYMENTS, "web", "shop")
-        if how == "unjoin":
-            await unjoin(world, leaving)
-        else:
-            await world.client.delete(CLUSTERS, leaving)
-        await world.sleep(60)
-        await nothing_is_left_of(world, leaving)
-        assert (await there.get(CONFIG_MAPS, "own", "shop"))["data"] == {"a": "1"}
-        assert await ready_replicas(world, leaving, "web", "shop") == 2
-        assert (await there.get(NAMESPACES, "shop")).metadata.uid == namespace
-        released = await there.get(DEPLOYMENTS, "web", "shop")
-        assert (released["metadata"]["uid"], released["spec"]) == (running["metadata"]["uid"], running["spec"])
-
-    play(story)
+    await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
+    kept = policy("web", by_weight({leaving: 1}))
+    kept["spec"]["preserveResourcesOnDeletion"] = True
+    await apply(world.client, deployment("web", 2), kept, namespace="shop")
+    await world.sleep(40)
+    own = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}, "data": {"a": "1"}}
+    there = world.member(leaving).client
+    await there.create(CONFIG_MAPS, own, "shop")
+    namespace = (await there.get(NAMESPACES, "shop")).metadata.uid
+    running = await there.get(DEPLOYMENTS, "web", "shop")
+    if how == "unjoin":
+        await unjoin(world, leaving)
+    else:
+        await world.client.delete(CLUSTERS, leaving)
+    await world.sleep(60)
+    await nothing_is_left_of(world, leaving)
+    assert (await there.get(CONFIG_MAPS, "own", "shop"))["data"] == {"a": "1"}
+    assert await ready_replicas(world, leaving, "web", "shop") == 2
+    assert (await there.get(NAMESPACES, "shop")).metadata.uid == namespace
+    released = await there.get(DEPLOYMENTS, "web", "shop")
+    assert (released["metadata"]["uid"], released["spec"]) == (running["metadata"]["uid"], running["spec"])
 
 
-def test_custom_resources_of_others_outlive_the_departure_of_a_cluster_with_their_definition_s12() -> None:
-    async def story(world: World) -> None:
-        there = world.member("member1").client
-        await world.client.create(DEFINITIONS, CRON_TAB_DEFINITION)
-        placed = selecting(DEFINITIONS, "crontabs.stable.example.com", "member1", "member2")
-        await world.client.create(CLUSTER_POLICIES, placed)
-        await appears(world, "member1", DEFINITIONS, "crontabs.stable.example.com")
-        await world.sleep(20)
-        await there.create(CRON_TABS, {"metadata": {"name": "theirs"}, "spec": {"replicas": 1}}, "default")
-        await unjoin(world, "member1")
-        await world.sleep(60)
-        await nothing_is_left_of(world, "member1")
-        assert (await there.get(CRON_TABS, "theirs", "default"))["spec"] == {"replicas": 1}
-
-    play(story)
+@in_world()
+async def test_custom_resources_of_others_outlive_the_departure_of_a_cluster_with_their_definition_s12(
+    world: World,
+) -> None:
+    there = world.member("member1").client
+    await world.client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+    placed = selecting(DEFINITIONS, "crontabs.stable.example.com", "member1", "member2")
+    await world.client.create(CLUSTER_POLICIES, placed)
+    await appears(world, "member1", DEFINITIONS, "crontabs.stable.example.com")
+    await world.sleep(20)
+    await there.create(CRON_TABS, {"metadata": {"name": "theirs"}, "spec": {"replicas": 1}}, "default")
+    await unjoin(world, "member1")
+    await world.sleep(60)
+    await nothing_is_left_of(world, "member1")
+    assert (await there.get(CRON_TABS, "theirs", "default"))["spec"] == {"replicas": 1}

@@ -22,7 +22,7 @@ from leeward.cli.timeline_text import timeline_lines
 from leeward.operations.applications import RowState, ServiceLevel, application_row
 from leeward.sim.world import CONTROLLERS, Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import CONFIG_MAPS, POLICIES, held, play, policy, tasks
+from tests.world.stories import CONFIG_MAPS, POLICIES, held, in_world, play, policy, tasks
 from tests.world.test_advice import carry_out
 from tests.world.test_dependencies_with_data import CLAIMS
 from tests.world.test_explain import explain
@@ -151,20 +151,18 @@ def test_what_an_operator_keeps_in_a_member_stays_there_with_its_owner(
     play(story, members)
 
 
-def test_claims_that_belong_to_what_an_operator_made_belong_to_its_custom_resource() -> None:
-    async def story(world: World) -> None:
-        await place(world, definition())
-        client = world.member("member1").client
-        owner = await client.get(DATABASES, "orders", "default")
-        between = await client.create(CONFIG_MAPS, {"metadata": owned_by(owner, "orders-set")}, "default")
-        await claiming(world, "member1", between, "orders-2")
-        await report(world, "member1", {"phase": "Running"})
-        await world.sleep(60)
-        await world.member("member1").stop()
-        await world.sleep(1200)
-        assert held(world, ORDERS) == "VolumesStay"
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_claims_that_belong_to_what_an_operator_made_belong_to_its_custom_resource(world: World) -> None:
+    await place(world, definition())
+    client = world.member("member1").client
+    owner = await client.get(DATABASES, "orders", "default")
+    between = await client.create(CONFIG_MAPS, {"metadata": owned_by(owner, "orders-set")}, "default")
+    await claiming(world, "member1", between, "orders-2")
+    await report(world, "member1", {"phase": "Running"})
+    await world.sleep(60)
+    await world.member("member1").stop()
+    await world.sleep(1200)
+    assert held(world, ORDERS) == "VolumesStay"
 
 
 @pytest.mark.parametrize("members", [PUSH, PULL])
@@ -188,24 +186,20 @@ def test_an_eviction_of_what_nobody_judges_waits_for_a_person(members: dict[str,
     play(story, members)
 
 
-def test_a_kind_without_a_status_subresource_serves_once_it_is_applied() -> None:
-    async def story(world: World) -> None:
-        await place(world, definition(has_status=False))
-        assert health(world) == {"member1": "Healthy"}
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_a_kind_without_a_status_subresource_serves_once_it_is_applied(world: World) -> None:
+    await place(world, definition(has_status=False))
+    assert health(world) == {"member1": "Healthy"}
 
 
-def test_a_kind_with_a_status_and_no_rule_is_judged_by_its_conditions_alone() -> None:
-    async def story(world: World) -> None:
-        await place(world, definition())
-        assert health(world) == {"member1": "Unknown"}
-        for status, expected in (("False", "Unhealthy"), ("True", "Healthy"), ("Unknown", "Unknown")):
-            await report(world, "member1", ready(status))
-            await world.sleep(30)
-            assert health(world) == {"member1": expected}
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_a_kind_with_a_status_and_no_rule_is_judged_by_its_conditions_alone(world: World) -> None:
+    await place(world, definition())
+    assert health(world) == {"member1": "Unknown"}
+    for status, expected in (("False", "Unhealthy"), ("True", "Healthy"), ("Unknown", "Unknown")):
+        await report(world, "member1", ready(status))
+        await world.sleep(30)
+        assert health(world) == {"member1": expected}
 
 
 def refuse_lists_of_claims(world: World, member: str) -> None:
@@ -246,21 +240,21 @@ def test_claims_that_nobody_may_list_keep_a_custom_resource_where_it_is(
     play(story, members)
 
 
-def test_a_claim_that_comes_behind_another_owner_is_noticed_without_a_report_of_the_custom_resource() -> None:
-    async def story(world: World) -> None:
-        await place(world, definition())
-        await report(world, "member1", ready("True"))
-        await world.sleep(60)
-        client = world.member("member1").client
-        owner = await client.get(DATABASES, "orders", "default")
-        between = await client.create(CONFIG_MAPS, {"metadata": owned_by(owner, "orders-set")}, "default")
-        await claiming(world, "member1", between, "orders-1")
-        await world.sleep(30)
-        await world.member("member1").stop()
-        await world.sleep(1200)
-        assert (world.assigned(ORDERS), held(world, ORDERS)) == ({"member1": 0}, "VolumesStay")
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_a_claim_that_comes_behind_another_owner_is_noticed_without_a_report_of_the_custom_resource(
+    world: World,
+) -> None:
+    await place(world, definition())
+    await report(world, "member1", ready("True"))
+    await world.sleep(60)
+    client = world.member("member1").client
+    owner = await client.get(DATABASES, "orders", "default")
+    between = await client.create(CONFIG_MAPS, {"metadata": owned_by(owner, "orders-set")}, "default")
+    await claiming(world, "member1", between, "orders-1")
+    await world.sleep(30)
+    await world.member("member1").stop()
+    await world.sleep(1200)
+    assert (world.assigned(ORDERS), held(world, ORDERS)) == ({"member1": 0}, "VolumesStay")
 
 
 @pytest.mark.parametrize("members", [PUSH, PULL])

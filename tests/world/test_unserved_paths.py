@@ -15,7 +15,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     identities,
-    play,
+    in_world,
     policy,
     ready_replicas,
 )
@@ -49,65 +49,57 @@ def healthy(world: World) -> set[str]:
     return {status.cluster_name for status in statuses if status.health == "Healthy"}
 
 
-def test_l1_a_status_that_could_not_be_written_there_is_written_later() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world)
-        not_served(world.place, "PATCH", "/works/", "/status")
-        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 8}}, "default")
-        await world.sleep(MOMENT)
-        assert healthy(world) != set(TWO)
-        world.place.audit = None
-        await world.until(lambda: healthy(world) == set(TWO), SETTLED)
-
-    play(story)
+@in_world()
+async def test_l1_a_status_that_could_not_be_written_there_is_written_later(world: World) -> None:
+    await web_runs(world)
+    not_served(world.place, "PATCH", "/works/", "/status")
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 8}}, "default")
+    await world.sleep(MOMENT)
+    assert healthy(world) != set(TWO)
+    world.place.audit = None
+    await world.until(lambda: healthy(world) == set(TWO), SETTLED)
 
 
-def test_s5_a_copy_that_a_returning_member_does_not_serve_yet_is_not_reported_as_missing() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world)
-        member = world.member("member1")
-        await member.stop()
-        await world.until(lambda: not world.is_ready("member1"), SETTLED)
-        before = (await world.client.list(WORKS, execution_space("member1"))).items
-        not_served(member.place, "GET", "/apis/apps/")
-        await member.start()
-        await world.until(lambda: world.is_ready("member1"), 2 * SETTLED)
-        await world.sleep(MOMENT)
-        after = (await world.client.list(WORKS, execution_space("member1"))).items
-        assert [work.status.manifest_statuses for work in after] == [work.status.manifest_statuses for work in before]
-        member.place.audit = None
-        await world.until(lambda: healthy(world) == set(TWO), SETTLED)
-
-    play(story)
+@in_world()
+async def test_s5_a_copy_that_a_returning_member_does_not_serve_yet_is_not_reported_as_missing(world: World) -> None:
+    await web_runs(world)
+    member = world.member("member1")
+    await member.stop()
+    await world.until(lambda: not world.is_ready("member1"), SETTLED)
+    before = (await world.client.list(WORKS, execution_space("member1"))).items
+    not_served(member.place, "GET", "/apis/apps/")
+    await member.start()
+    await world.until(lambda: world.is_ready("member1"), 2 * SETTLED)
+    await world.sleep(MOMENT)
+    after = (await world.client.list(WORKS, execution_space("member1"))).items
+    assert [work.status.manifest_statuses for work in after] == [work.status.manifest_statuses for work in before]
+    member.place.audit = None
+    await world.until(lambda: healthy(world) == set(TWO), SETTLED)
 
 
-def test_l3_a_work_whose_deletion_is_not_served_is_deleted_later() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world)
-        not_served(world.place, "DELETE", "/works/")
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"member2": 1})}}, "default")
-        await world.sleep(MOMENT)
-        assert await ready_replicas(world, "member1", "web") == 2
-        world.place.audit = None
-        await world.sleep(SETTLED)
-        assert (await identities(world, "web")).keys() == {"member2"}
-
-    play(story)
+@in_world()
+async def test_l3_a_work_whose_deletion_is_not_served_is_deleted_later(world: World) -> None:
+    await web_runs(world)
+    not_served(world.place, "DELETE", "/works/")
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"member2": 1})}}, "default")
+    await world.sleep(MOMENT)
+    assert await ready_replicas(world, "member1", "web") == 2
+    world.place.audit = None
+    await world.sleep(SETTLED)
+    assert (await identities(world, "web")).keys() == {"member2"}
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_a_rebalancer_does_not_say_of_an_application_that_it_is_missing(method: str) -> None:
-    async def story(world: World) -> None:
-        await web_runs(world)
-        not_served(world.place, method, "/resourcebindings/")
-        await world.client.create(
-            WORKLOAD_REBALANCERS,
-            {"metadata": {"name": "home"}, "spec": {"workloads": [{**WORKLOAD, "name": "web"}]}},
-        )
-        await world.sleep(MOMENT)
-        world.place.audit = None
-        await world.sleep(SETTLED)
-        done = await finished(world, "home")
-        assert [told.result for told in done.status.observed_workloads] == ["Successful"]
-
-    play(story)
+@in_world()
+async def test_a_rebalancer_does_not_say_of_an_application_that_it_is_missing(world: World, method: str) -> None:
+    await web_runs(world)
+    not_served(world.place, method, "/resourcebindings/")
+    await world.client.create(
+        WORKLOAD_REBALANCERS,
+        {"metadata": {"name": "home"}, "spec": {"workloads": [{**WORKLOAD, "name": "web"}]}},
+    )
+    await world.sleep(MOMENT)
+    world.place.audit = None
+    await world.sleep(SETTLED)
+    done = await finished(world, "home")
+    assert [told.result for told in done.status.observed_workloads] == ["Successful"]

@@ -12,7 +12,7 @@ from kubeapi.meta import format_time
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
-from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks, without_room
+from tests.world.stories import apply, by_weight, deployment, held, in_world, play, policy, tasks, without_room
 from tests.world.test_application_failover import TOLERATION, cordon_nodes, is_unhealthy, web_policy
 from tests.world.test_taint_policies import at_once
 
@@ -173,52 +173,45 @@ def test_s13_a_step_of_the_clock_consumes_no_toleration_and_no_grace(mode: str) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
-def test_s13_the_grace_period_of_an_eviction_does_not_run_while_nobody_watches(away: str) -> None:
-    async def story(world: World) -> None:
-        await web_runs(world)
-        await without_room(world, "member2")
-        await world.member("member1").stop()
-        await world.until(lambda: tasks(world, WEB) == ["member1"])
-        await world.sleep(100)
-        await AWAY[away](world, HOUR)
-        await world.sleep(480)
-        assert tasks(world, WEB) == ["member1"]
-        assert held(world, WEB) == "", "its time is not over, and nothing is missed"
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_s13_the_grace_period_of_an_eviction_does_not_run_while_nobody_watches(world: World, away: str) -> None:
+    await web_runs(world)
+    await without_room(world, "member2")
+    await world.member("member1").stop()
+    await world.until(lambda: tasks(world, WEB) == ["member1"])
+    await world.sleep(100)
+    await AWAY[away](world, HOUR)
+    await world.sleep(480)
+    assert tasks(world, WEB) == ["member1"]
+    assert held(world, WEB) == "", "its time is not over, and nothing is missed"
 
 
-def test_s13_a_step_of_the_clock_makes_no_cluster_fail_before_its_threshold() -> None:
-    async def story(world: World) -> None:
-        await world.sleep_to_whole(10, offset=1)
-        for name in ("member1", "member2"):
-            world.member(name).set_ready(False)
-        await world.sleep(11)
-        for step in range(1, 4):
-            world.controllers_clock.skew_seconds = step * HOUR
-            await world.sleep(2)
-            assert world.is_ready("member1")
-        world.member("member2").set_ready(True)
-        await world.until(lambda: not world.is_ready("member1"), 60)
-        assert world.is_ready("member2")
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_s13_a_step_of_the_clock_makes_no_cluster_fail_before_its_threshold(world: World) -> None:
+    await world.sleep_to_whole(10, offset=1)
+    for name in ("member1", "member2"):
+        world.member(name).set_ready(False)
+    await world.sleep(11)
+    for step in range(1, 4):
+        world.controllers_clock.skew_seconds = step * HOUR
+        await world.sleep(2)
+        assert world.is_ready("member1")
+    world.member("member2").set_ready(True)
+    await world.until(lambda: not world.is_ready("member1"), 60)
+    assert world.is_ready("member2")
 
 
 @pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
-def test_s13_a_cluster_that_answers_again_is_not_left_before_that_is_decided(away: str) -> None:
+@in_world(PUSH)
+async def test_s13_a_cluster_that_answers_again_is_not_left_before_that_is_decided(world: World, away: str) -> None:
     """The toleration has a moment left, and the first look after the gap finds the cluster well: Ready 30 s later."""
-
-    async def story(world: World) -> None:
-        await web_runs(world)
-        await world.member("member1").stop()
-        await world.until(lambda: no_execute(world))
-        await world.sleep(298)
-        await AWAY[away](world, 200, world.member("member1").start)
-        await never_left(world, 120)
-        assert world.is_ready("member1")
-
-    play(story, PUSH)
+    await web_runs(world)
+    await world.member("member1").stop()
+    await world.until(lambda: no_execute(world))
+    await world.sleep(298)
+    await AWAY[away](world, 200, world.member("member1").start)
+    await never_left(world, 120)
+    assert world.is_ready("member1")
 
 
 @pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
@@ -244,59 +237,52 @@ def test_s13_what_a_cluster_taint_policy_evicts_at_once_was_looked_at_before(mod
     play(story, FLEETS[mode])
 
 
-def test_what_a_person_has_tainted_is_left_at_once_by_controllers_that_were_away() -> None:
-    async def story(world: World) -> None:
-        await web_runs(world)
-        taint = {"key": "example.com/mine", "effect": "NoExecute"}
-        await world.stop_controllers()
-        await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": [taint]}})
-        await world.sleep(HOUR)
-        world.start_controllers()
-        await world.until(lambda: is_left(world), 5)
-
-    play(story, PUSH)
+@in_world(PUSH)
+async def test_what_a_person_has_tainted_is_left_at_once_by_controllers_that_were_away(world: World) -> None:
+    await web_runs(world)
+    taint = {"key": "example.com/mine", "effect": "NoExecute"}
+    await world.stop_controllers()
+    await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": [taint]}})
+    await world.sleep(HOUR)
+    world.start_controllers()
+    await world.until(lambda: is_left(world), 5)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
-def test_s13_a_fleet_of_which_nothing_was_lost_notices_no_gap(away: str) -> None:
-    async def story(world: World) -> None:
-        await web_runs(world)
-        await AWAY[away](world, HOUR)
-        for _ in range(240):
-            await world.sleep(0.5)
-            assert all(world.is_ready(name) for name in PUSH)
-            assert not any(world.taints(name) for name in PUSH)
-
-    play(story, {**PUSH, "member3": "Pull", "member4": "Pull"})
+@in_world({**PUSH, "member3": "Pull", "member4": "Pull"})
+async def test_s13_a_fleet_of_which_nothing_was_lost_notices_no_gap(world: World, away: str) -> None:
+    await web_runs(world)
+    await AWAY[away](world, HOUR)
+    for _ in range(240):
+        await world.sleep(0.5)
+        assert all(world.is_ready(name) for name in PUSH)
+        assert not any(world.taints(name) for name in PUSH)
 
 
 @pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
-def test_s13_a_copy_that_is_well_again_does_not_fail_over_for_what_was_seen_before(away: str) -> None:
+@in_world({"member1": "Push", "member2": "Push", "member3": "Push"})
+async def test_s13_a_copy_that_is_well_again_does_not_fail_over_for_what_was_seen_before(
+    world: World, away: str
+) -> None:
     """Application failover: it is unhealthy for a part of its toleration, and mends while nobody watches."""
-
-    async def story(world: World) -> None:
-        await cordon_nodes(world, "member1")
-        await apply(world.client, deployment("web", 2), web_policy(["member1", "member2", "member3"]))
-        await world.until(lambda: is_unhealthy(world), 30)
-        await world.sleep(TOLERATION - 10)
-        await AWAY[away](world, 400, lambda: cordon_nodes(world, "member1", cordoned=False))
-        for _ in range(240):
-            await world.sleep(0.5)
-            assert set(world.assigned(WEB)) == {"member1"}
-
-    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})
+    await cordon_nodes(world, "member1")
+    await apply(world.client, deployment("web", 2), web_policy(["member1", "member2", "member3"]))
+    await world.until(lambda: is_unhealthy(world), 30)
+    await world.sleep(TOLERATION - 10)
+    await AWAY[away](world, 400, lambda: cordon_nodes(world, "member1", cordoned=False))
+    for _ in range(240):
+        await world.sleep(0.5)
+        assert set(world.assigned(WEB)) == {"member1"}
 
 
-def test_s13_a_copy_that_stays_unhealthy_fails_over_after_its_toleration_of_watched_time() -> None:
-    async def story(world: World) -> None:
-        await cordon_nodes(world, "member1")
-        await apply(world.client, deployment("web", 2), web_policy(["member1", "member2", "member3"]))
-        await world.until(lambda: is_unhealthy(world), 30)
-        await world.sleep(TOLERATION / 2)
-        await suspend(world, HOUR)
-        back = world.seconds
-        await world.until(lambda: is_left(world), 600)
-        assert TOLERATION / 2 - 10 <= world.seconds - back <= TOLERATION / 2 + LOOK_SECONDS
-
-    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})
+@in_world({"member1": "Push", "member2": "Push", "member3": "Push"})
+async def test_s13_a_copy_that_stays_unhealthy_fails_over_after_its_toleration_of_watched_time(world: World) -> None:
+    await cordon_nodes(world, "member1")
+    await apply(world.client, deployment("web", 2), web_policy(["member1", "member2", "member3"]))
+    await world.until(lambda: is_unhealthy(world), 30)
+    await world.sleep(TOLERATION / 2)
+    await suspend(world, HOUR)
+    back = world.seconds
+    await world.until(lambda: is_left(world), 600)
+    assert TOLERATION / 2 - 10 <= world.seconds - back <= TOLERATION / 2 + LOOK_SECONDS

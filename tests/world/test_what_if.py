@@ -27,7 +27,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     held,
-    play,
+    in_world,
     policy,
     ready_replicas,
     scenario,
@@ -116,34 +116,30 @@ def agrees(world: World, told: WhatIf, left: Mapping[str, datetime], began: date
 
 
 @pytest.mark.long
-def test_a_push_cluster_that_fails_is_told_to_the_second() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        told = what_if(await picture(world), fails("member1"))
-        assert {each.workload.rpartition("/")[2] for each in told.applications} >= {"weighted", "all", "solo"}
-        assert fate(told, "solo").fate is Fate.NO_ROOM
-        assert fate(told, "all").fate is Fate.KEPT
-        await world.member("member1").stop()
-        began = await first_sign(world, "member1")
-        left = await instants(world, NAMES, 1000)
-        agrees(world, told, left, began, told.as_of)
-
-    play(story)
+@in_world()
+async def test_a_push_cluster_that_fails_is_told_to_the_second(world: World) -> None:
+    await populate(world)
+    told = what_if(await picture(world), fails("member1"))
+    assert {each.workload.rpartition("/")[2] for each in told.applications} >= {"weighted", "all", "solo"}
+    assert fate(told, "solo").fate is Fate.NO_ROOM
+    assert fate(told, "all").fate is Fate.KEPT
+    await world.member("member1").stop()
+    began = await first_sign(world, "member1")
+    left = await instants(world, NAMES, 1000)
+    agrees(world, told, left, began, told.as_of)
 
 
 @pytest.mark.long
-def test_a_pull_cluster_that_falls_silent_is_told_to_the_second() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        told = what_if(await picture(world), fails("member3"))
-        await world.member("member3").stop()
-        began = world.clock.now()
-        await world.until(lambda: not world.is_ready("member3"))
-        began = world.clock.now() - timedelta(seconds=40)
-        left = await instants(world, NAMES, 1000)
-        agrees(world, told, left, began, told.as_of)
-
-    play(story)
+@in_world()
+async def test_a_pull_cluster_that_falls_silent_is_told_to_the_second(world: World) -> None:
+    await populate(world)
+    told = what_if(await picture(world), fails("member3"))
+    await world.member("member3").stop()
+    began = world.clock.now()
+    await world.until(lambda: not world.is_ready("member3"))
+    began = world.clock.now() - timedelta(seconds=40)
+    left = await instants(world, NAMES, 1000)
+    agrees(world, told, left, began, told.as_of)
 
 
 async def first_sign(world: World, name: str) -> datetime:
@@ -154,119 +150,107 @@ async def first_sign(world: World, name: str) -> datetime:
 
 
 @pytest.mark.long
-def test_the_walkthrough_and_its_return_are_told() -> None:
-    async def story(world: World) -> None:
-        await apply(world.client, *scenario("divided.yaml"))
-        await world.until(lambda: bool(assigned(world, "nginx")), 60)
-        await world.sleep_to_whole(10, offset=51)
-        told = what_if(await picture(world), fails("member1", recover_after_seconds=1800))
-        (app,) = told.applications
-        assert (app.before, app.after, app.fate) == ({"member1": 1, "member2": 2}, {"member2": 3}, Fate.MOVES)
-        assert told.losses.kinds == {"Deployment": 1}
-        await world.member("member1").stop()
-        began = await first_sign(world, "member1")
-        left = await instants(world, ("nginx",), 700)
-        await world.sleep(1800 - 700)
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"))
-        agrees(world, told, left, began, told.as_of)
-        back = next(each for each in told.instants if each.sentence == "member1 is Ready again")
-        assert abs((world.clock.now() - began).total_seconds() - back.after_seconds) <= 11, "and up to one probe more"
-
-    play(story)
+@in_world()
+async def test_the_walkthrough_and_its_return_are_told(world: World) -> None:
+    await apply(world.client, *scenario("divided.yaml"))
+    await world.until(lambda: bool(assigned(world, "nginx")), 60)
+    await world.sleep_to_whole(10, offset=51)
+    told = what_if(await picture(world), fails("member1", recover_after_seconds=1800))
+    (app,) = told.applications
+    assert (app.before, app.after, app.fate) == ({"member1": 1, "member2": 2}, {"member2": 3}, Fate.MOVES)
+    assert told.losses.kinds == {"Deployment": 1}
+    await world.member("member1").stop()
+    began = await first_sign(world, "member1")
+    left = await instants(world, ("nginx",), 700)
+    await world.sleep(1800 - 700)
+    await world.member("member1").start()
+    await world.until(lambda: world.is_ready("member1"))
+    agrees(world, told, left, began, told.as_of)
+    back = next(each for each in told.instants if each.sentence == "member1 is Ready again")
+    assert abs((world.clock.now() - began).total_seconds() - back.after_seconds) <= 11, "and up to one probe more"
 
 
 @pytest.mark.long
-def test_clusters_that_fail_together_engage_the_brake_and_nothing_leaves() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        told = what_if(await picture(world), fails("member1", "member2", "member3"))
-        assert told.braked
-        for member in ("member1", "member2", "member3"):
-            await world.member(member).stop()
-        await world.until(lambda: not any(world.is_ready(name) for name in ("member1", "member2", "member3")))
-        await world.sleep(1000)
-        assert (await read_brake(world.client)).brake.engaged
-        for each in told.applications:
-            name = each.workload.rpartition("/")[2]
-            assert (assigned(world, name), each.left_at) == (each.after, None)
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_clusters_that_fail_together_engage_the_brake_and_nothing_leaves(world: World) -> None:
+    await populate(world)
+    told = what_if(await picture(world), fails("member1", "member2", "member3"))
+    assert told.braked
+    for member in ("member1", "member2", "member3"):
+        await world.member(member).stop()
+    await world.until(lambda: not any(world.is_ready(name) for name in ("member1", "member2", "member3")))
+    await world.sleep(1000)
+    assert (await read_brake(world.client)).brake.engaged
+    for each in told.applications:
+        name = each.workload.rpartition("/")[2]
+        assert (assigned(world, name), each.left_at) == (each.after, None)
 
 
-def test_a_release_of_the_brake_does_what_was_told_of_it() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        for member in ("member1", "member2", "member3"):
-            await world.member(member).stop()
-        await world.until(lambda: not any(world.is_ready(name) for name in ("member1", "member2", "member3")))
-        await world.sleep(1000)
-        told = what_if(await picture(world), ImaginedChange(releases_brake=True))
-        assert {each.workload.rpartition("/")[2] for each in told.applications} == set(NAMES)
-        nobody = {each.workload.rpartition("/")[2] for each in told.applications if each.serves_nobody}
-        assert nobody == {"weighted", "one", "solo"}, "their policies name nothing but what is lost"
-        assert command_of(ImaginedChange(releases_brake=True)) == "leeward brake release"
-        assert answer_of(told).startswith("3 of 5 applications would serve nobody")
-        await release_brake(world.client)
-        await world.sleep(600)
-        for each in told.applications:
-            name = each.workload.rpartition("/")[2]
-            assert (assigned(world, name), held(world, f"{name}-deployment")) == (each.after, each.reason), name
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_a_release_of_the_brake_does_what_was_told_of_it(world: World) -> None:
+    await populate(world)
+    for member in ("member1", "member2", "member3"):
+        await world.member(member).stop()
+    await world.until(lambda: not any(world.is_ready(name) for name in ("member1", "member2", "member3")))
+    await world.sleep(1000)
+    told = what_if(await picture(world), ImaginedChange(releases_brake=True))
+    assert {each.workload.rpartition("/")[2] for each in told.applications} == set(NAMES)
+    nobody = {each.workload.rpartition("/")[2] for each in told.applications if each.serves_nobody}
+    assert nobody == {"weighted", "one", "solo"}, "their policies name nothing but what is lost"
+    assert command_of(ImaginedChange(releases_brake=True)) == "leeward brake release"
+    assert answer_of(told).startswith("3 of 5 applications would serve nobody")
+    await release_brake(world.client)
+    await world.sleep(600)
+    for each in told.applications:
+        name = each.workload.rpartition("/")[2]
+        assert (assigned(world, name), held(world, f"{name}-deployment")) == (each.after, each.reason), name
 
 
 @pytest.mark.long
-def test_one_after_the_other_is_told_with_what_is_lost_already() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        await world.member("member1").stop()
-        await world.until(lambda: assigned(world, "weighted").get("member1") is None)
-        await world.sleep(60)
-        await world.sleep_to_whole(10, offset=51)
-        told = what_if(await picture(world), fails("member2"))
-        assert told.lost_before == ["member1"]
-        await world.member("member2").stop()
-        began = await first_sign(world, "member2")
-        left = await instants(world, NAMES, 1000)
-        agrees(world, told, left, began, told.as_of)
-
-    play(story, FOUR)
+@in_world(FOUR)
+async def test_one_after_the_other_is_told_with_what_is_lost_already(world: World) -> None:
+    await populate(world)
+    await world.member("member1").stop()
+    await world.until(lambda: assigned(world, "weighted").get("member1") is None)
+    await world.sleep(60)
+    await world.sleep_to_whole(10, offset=51)
+    told = what_if(await picture(world), fails("member2"))
+    assert told.lost_before == ["member1"]
+    await world.member("member2").stop()
+    began = await first_sign(world, "member2")
+    left = await instants(world, NAMES, 1000)
+    agrees(world, told, left, began, told.as_of)
 
 
-def test_a_drain_is_told_before_it_is_asked_for() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        told = what_if(await picture(world), ImaginedChange(drained=frozenset({"member1"})))
-        await start_drain(world.client, "member1", None)
-        await world.sleep(120)
-        for each in told.applications:
-            name = each.workload.rpartition("/")[2]
-            assert assigned(world, name) == each.after, each
-
-    play(story)
+@in_world()
+async def test_a_drain_is_told_before_it_is_asked_for(world: World) -> None:
+    await populate(world)
+    told = what_if(await picture(world), ImaginedChange(drained=frozenset({"member1"})))
+    await start_drain(world.client, "member1", None)
+    await world.sleep(120)
+    for each in told.applications:
+        name = each.workload.rpartition("/")[2]
+        assert assigned(world, name) == each.after, each
 
 
-def test_a_policy_and_a_size_are_told_before_they_are_applied() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        state = await picture(world)
-        wider = policy("weighted", by_weight({"member2": 1, "member3": 3}))
-        asked = what_if(state, ImaginedChange(bindings=imagine_policies(state, [wider])))
-        (app,) = asked.applications
-        assert (app.workload, app.before != app.after) == ("Deployment default/weighted", True)
-        await world.client.patch(POLICIES, "weighted", {"spec": wider["spec"]}, "default")
-        await world.sleep(60)
-        assert assigned(world, "weighted") == app.after
+@in_world()
+async def test_a_policy_and_a_size_are_told_before_they_are_applied(world: World) -> None:
+    await populate(world)
+    state = await picture(world)
+    wider = policy("weighted", by_weight({"member2": 1, "member3": 3}))
+    asked = what_if(state, ImaginedChange(bindings=imagine_policies(state, [wider])))
+    (app,) = asked.applications
+    assert (app.workload, app.before != app.after) == ("Deployment default/weighted", True)
+    await world.client.patch(POLICIES, "weighted", {"spec": wider["spec"]}, "default")
+    await world.sleep(60)
+    assert assigned(world, "weighted") == app.after
 
-        state = await picture(world)
-        (app,) = what_if(state, ImaginedChange(bindings=scaled(state, "room", 9))).applications
-        await world.client.patch(DEPLOYMENTS, "room", {"spec": {"replicas": 9}}, "default")
-        await world.sleep(60)
-        assert assigned(world, "room") == app.after
-        assert sum(app.after.values()) == 9
-
-    play(story)
+    state = await picture(world)
+    (app,) = what_if(state, ImaginedChange(bindings=scaled(state, "room", 9))).applications
+    await world.client.patch(DEPLOYMENTS, "room", {"spec": {"replicas": 9}}, "default")
+    await world.sleep(60)
+    assert assigned(world, "room") == app.after
+    assert sum(app.after.values()) == 9
 
 
 def scaled(state: FleetState, name: str, replicas: int):
@@ -275,80 +259,71 @@ def scaled(state: FleetState, name: str, replicas: int):
 
 
 @pytest.mark.long
-def test_instants_are_by_the_flags_in_force() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        state = await picture(world)
-        assert (state.settings.told, state.settings.failover_eviction_timeout) == (True, 5)
-        told = what_if(state, fails("member1"))
-        await world.member("member1").stop()
-        began = await first_sign(world, "member1")
-        left = await instants(world, NAMES, 100)
-        agrees(world, told, left, began, told.as_of)
-
-    play(story, timing=Timing.fast())
+@in_world(timing=Timing.fast())
+async def test_instants_are_by_the_flags_in_force(world: World) -> None:
+    await populate(world)
+    state = await picture(world)
+    assert (state.settings.told, state.settings.failover_eviction_timeout) == (True, 5)
+    told = what_if(state, fails("member1"))
+    await world.member("member1").stop()
+    began = await first_sign(world, "member1")
+    left = await instants(world, NAMES, 100)
+    agrees(world, told, left, began, told.as_of)
 
 
 @pytest.mark.long
-def test_the_rate_of_evictions_is_told_too() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        told = what_if(await picture(world), fails("member1"))
-        await world.member("member1").stop()
-        began = await first_sign(world, "member1")
-        left = await instants(world, NAMES, 1000)
-        agrees(world, told, left, began, told.as_of)
-        apart = sorted(each.left_at for each in told.applications if each.left_at is not None)
-        assert min(later - sooner for sooner, later in pairwise(apart)) == timedelta(seconds=20)
-
-    play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.05)))
+@in_world(manager=ManagerSettings(eviction=EvictionSettings(per_second=0.05)))
+async def test_the_rate_of_evictions_is_told_too(world: World) -> None:
+    await populate(world)
+    told = what_if(await picture(world), fails("member1"))
+    await world.member("member1").stop()
+    began = await first_sign(world, "member1")
+    left = await instants(world, NAMES, 1000)
+    agrees(world, told, left, began, told.as_of)
+    apart = sorted(each.left_at for each in told.applications if each.left_at is not None)
+    assert min(later - sooner for sooner, later in pairwise(apart)) == timedelta(seconds=20)
 
 
-def test_what_would_be_missing_where_an_application_goes_is_named_and_is_missed_there() -> None:
+@in_world()
+async def test_what_would_be_missing_where_an_application_goes_is_named_and_is_missed_there(world: World) -> None:
     """One names a Secret that is only in its first cluster, one a ConfigMap that follows it."""
+    for name, kind, reference in (("alone", "Secret", "secretRef"), ("followed", "ConfigMap", "configMapRef")):
+        app = deployment(name, 2)
+        app["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{reference: {"name": f"{name}-settings"}}]
+        follows = policy(name, tolerating(ONE_OF, 60))
+        follows["spec"]["propagateDeps"] = name == "followed"
+        settings = {"apiVersion": "v1", "kind": kind, "metadata": {"name": f"{name}-settings"}}
+        await world.client.create(Resource.of_manifests("v1", f"{kind.lower()}s", kind, True), settings, "default")
+        await apply(world.client, app, follows)
+    await world.until(lambda: bool(assigned(world, "alone") and assigned(world, "followed")), 60)
+    (first,) = assigned(world, "alone")
+    placement = {"clusterAffinity": {"clusterNames": [first]}}
+    await apply(world.client, policy("alone-settings", placement, "Secret", "v1"))
+    await world.sleep(60)
+    assert await ready_replicas(world, first, "alone") == 2
 
-    async def story(world: World) -> None:
-        for name, kind, reference in (("alone", "Secret", "secretRef"), ("followed", "ConfigMap", "configMapRef")):
-            app = deployment(name, 2)
-            app["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{reference: {"name": f"{name}-settings"}}]
-            follows = policy(name, tolerating(ONE_OF, 60))
-            follows["spec"]["propagateDeps"] = name == "followed"
-            settings = {"apiVersion": "v1", "kind": kind, "metadata": {"name": f"{name}-settings"}}
-            await world.client.create(Resource.of_manifests("v1", f"{kind.lower()}s", kind, True), settings, "default")
-            await apply(world.client, app, follows)
-        await world.until(lambda: bool(assigned(world, "alone") and assigned(world, "followed")), 60)
-        (first,) = assigned(world, "alone")
-        placement = {"clusterAffinity": {"clusterNames": [first]}}
-        await apply(world.client, policy("alone-settings", placement, "Secret", "v1"))
-        await world.sleep(60)
-        assert await ready_replicas(world, first, "alone") == 2
-
-        told = what_if(await picture(world), fails(first))
-        (to,) = fate(told, "alone").after
-        (missing,) = told.missing_dependencies
-        assert (missing.workload, missing.cluster, missing.needs, missing.known) == (
-            "Deployment default/alone",
-            to,
-            "Secret default/alone-settings",
-            True,
-        )
-        await world.member(first).stop()
-        await world.until(lambda: set(assigned(world, "alone")) == {to})
-        await world.sleep(120)
-        assert await ready_replicas(world, to, "alone") == 0, "its Pods wait"
-        (other,) = assigned(world, "followed")
-        assert await ready_replicas(world, other, "followed") == 2
-
-    play(story)
+    told = what_if(await picture(world), fails(first))
+    (to,) = fate(told, "alone").after
+    (missing,) = told.missing_dependencies
+    assert (missing.workload, missing.cluster, missing.needs, missing.known) == (
+        "Deployment default/alone",
+        to,
+        "Secret default/alone-settings",
+        True,
+    )
+    await world.member(first).stop()
+    await world.until(lambda: set(assigned(world, "alone")) == {to})
+    await world.sleep(120)
+    assert await ready_replicas(world, to, "alone") == 0, "its Pods wait"
+    (other,) = assigned(world, "followed")
+    assert await ready_replicas(world, other, "followed") == 2
 
 
-def test_a_picture_is_not_changed_by_what_is_asked_of_it() -> None:
-    async def story(world: World) -> None:
-        await populate(world)
-        state = await picture(world)
-        before = state.recorded
-        assert what_if(state, fails("member1")) == what_if(state, fails("member1"))
-        assert state.recorded is before
-        assert (await world.client.list(CLUSTERS)).items
-
-    play(story)
+@in_world()
+async def test_a_picture_is_not_changed_by_what_is_asked_of_it(world: World) -> None:
+    await populate(world)
+    state = await picture(world)
+    before = state.recorded
+    assert what_if(state, fails("member1")) == what_if(state, fails("member1"))
+    assert state.recorded is before
+    assert (await world.client.list(CLUSTERS)).items
