@@ -36,7 +36,6 @@ VERBS: tuple[tuple[str, str], ...] = (
         "explain deploy/ledger",
         "Why an application is where it is, what holds it, what happens next, and what would help",
     ),
-    ("explain cluster/eu-2", "The same of a cluster; a binding and a Work can be asked about, too"),
     ("what-if --fail eu-1 --recover-after 30m", "What an outage would do, before it happens"),
     ("resilience", "Which losses the rest can take over, worst first"),
     ("timeline", "What has happened: outages, step by step"),
@@ -64,7 +63,8 @@ hands on (`statePreservation`). Left out are:
 - messages of members, which may quote a manifest: `(left out of the picture)` stands in their place;
 - proxies of clusters, with their headers, and credentials in addresses.
 
-`leeward explain` without `--from` shows messages whole, to whoever may read the objects.
+`leeward explain` without `--from` shows messages whole, to whoever may read the objects. A
+[cluster](runbooks.md#leewardclusternotready), a binding and a Work can be asked about, too.
 
 They do not know:
 
