@@ -8,7 +8,7 @@ assigned. Divided copies that were there before replace the rest. They have no s
 than is asked for: then their own load decides. Replicas that a user asks for meanwhile are taken off a surplus.
 
 Nothing is remembered: a size is read off the reports each time. It ends with the eviction, at the latest with its grace
-period. A copy in a cluster that is away counts for nothing.
+period after the binding's last one. A copy in a cluster that is away counts for nothing.
 
 An eviction waits for the sizes while more and more replicas become ready (`sizes_awaited_until`). Then the law alone
 decides (`core.eviction.progress`).
@@ -54,7 +54,10 @@ def replacement_sizes(
 
     Of copies that are not divided each new one is as large as the largest that leaves.
     """
-    leaving = {name: end for name, row in copies.rows.items() if (end := _leaves_until(row, now, grace_seconds))}
+    instants = [task.creation_timestamp for task in spec.graceful_eviction_tasks]
+    latest = max((at for at in instants if at is not None and at <= now), default=now)
+    found = {name: _leaves_until(row, now, latest, grace_seconds) for name, row in copies.rows.items()}
+    leaving = {name: end for name, end in found.items() if end is not None}
     rows = [copies.rows[name] for name in leaving]
     if spec.asks_for_none or not any(map(_own, rows)):
         return None
@@ -96,9 +99,10 @@ def sizes_awaited_until(
     return min(attention.time.moved(last) + STANDS_STILL, found.until)
 
 
-def _leaves_until(row: KnownCopy, now: datetime, grace_seconds: float) -> datetime | None:
+def _leaves_until(row: KnownCopy, now: datetime, latest: datetime, grace_seconds: float) -> datetime | None:
     """End of the time in which a copy makes its replacement larger: it leaves a cluster that is Ready, and is to run
-    until others serve. None without such a time, or where it is over."""
+    until others serve. None without such a time, or where it is over. The time runs from the `latest` eviction: a copy
+    that was to replace it may be lost."""
     task = row.task
     if task is None or row.home is None or not row.home.is_ready or row.home.is_being_deleted:
         return None
@@ -106,7 +110,7 @@ def _leaves_until(row: KnownCopy, now: datetime, grace_seconds: float) -> dateti
     if began is None or began > now + CLOCKS_APART or not is_open:
         return None
     seconds = grace_seconds if task.grace_period_seconds is None else task.grace_period_seconds
-    end = began + timedelta(seconds=min(seconds, LONGEST_SECONDS))
+    end = max(began, latest) + timedelta(seconds=min(seconds, LONGEST_SECONDS))
     return end if now < end else None
 
 

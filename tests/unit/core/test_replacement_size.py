@@ -265,6 +265,25 @@ def test_s1_an_eviction_waits_for_the_size_while_more_become_ready() -> None:
     assert finishes(1, replacing(4, 4), old=running(4, 4))
 
 
+def test_a_target_that_dies_passes_its_size_on_to_the_next_one() -> None:
+    lost = GRACE_SECONDS + 100
+    tasks = leaving("a", 4), leaving("b", 4, creation_timestamp=at(lost))
+    bound = aggregated(binding(divided(dict.fromkeys(NAMES, 1)), 4, targets(c=4), tasks))
+
+    def finished(seconds: float, ready: int, since: float) -> tuple[str, ...]:
+        works = {"a": running(12, 12), "b": running(12, 12, "b", made=1)}
+        works["c"] = running(12, ready, "c", since=since, made=lost)
+        copies = table(bound, fleet(cluster("a"), dead("b"), cluster("c")), works, at(seconds))
+        found = replacement_sizes(bound.spec, copies, at(seconds), GRACE_SECONDS)
+        assert (found.sizes if found else {}) == ({"c": 12} if seconds < lost + GRACE_SECONDS else {})
+        return assess_tasks(bound, copies, at(seconds), GRACE_SECONDS).finished
+
+    assert "a" not in finished(lost + 5, 4, lost + 4)
+    assert "a" in finished(lost + 4 + STILL_SECONDS, 4, lost + 4)
+    assert "a" in finished(lost + 30, 12, lost + 29)
+    assert "a" in finished(lost + GRACE_SECONDS, 4, lost + GRACE_SECONDS - 1)
+
+
 def test_s13_time_in_which_nobody_watched_counts_for_no_wait() -> None:
     away = Attention(WatchedTime((Gap(at(10), at(200)),)), "here")
     assert not finishes(190 + STILL_SECONDS - 1, replacing(12, 4), attention=away)
