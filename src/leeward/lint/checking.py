@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from leeward.lint.findings import Diagnostic, FindingLevel, LintFinding, LintReport, UnaskedRule, field_text
-from leeward.lint.object_rules import unknown_ignores
+from leeward.lint.object_rules import unknown_ignores, warned_of
 from leeward.lint.objects import LintObject
 from leeward.lint.picture import LintInput, LintPicture
 from leeward.lint.rule_table import RULES, RULES_BY_ID, LintRule
@@ -21,7 +21,7 @@ def lint(picture: LintPicture, asked: str, ignored: Collection[str] = (), unseen
         if missing := rule.more_with - picture.inputs:
             why = f"sees only {rule.sees} without {_named(missing)}"
             unasked.append(UnaskedRule(rule.id, rule.name, why, in_part=True))
-        for found in rule.find(picture):
+        for found in (*rule.find(picture), *warned_of(picture, rule.warns)):
             if not _is_asked(found):
                 continue
             if rule.id in ignored or any(rule.id in each.ignored_rules for each in _objects(found)):

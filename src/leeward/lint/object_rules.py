@@ -1,9 +1,10 @@
 """Rules about single objects: what the API server refuses, drops, or warns of; and clusters that are one."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 from kubeapi.codec import DecodeError, from_wire, to_wire
-from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest
+from kubeapi.yaml_lines import FieldPath
 from leeward.api.cluster import Cluster
 from leeward.api.schema import schema_of
 from leeward.api.unknown_fields import unknown_fields
@@ -62,26 +63,24 @@ def repeated(picture: LintPicture) -> Iterator[Diagnostic]:
         yield Diagnostic(before, said, others=(after,))
 
 
-def warned_of(*concerns: Concern) -> Callable[[LintPicture], Iterator[Diagnostic]]:
-    """The rule that admission warns of one of these concerns."""
+def warned_of(picture: LintPicture, concerns: Collection[Concern]) -> Iterator[Diagnostic]:
+    """Finds what admission warns of."""
+    gates = picture.state.settings.gates_on if picture.state is not None else ()
+    for each in picture.objects if concerns else ():
+        if not each.has_contents:
+            continue
+        given = each.manifest if each.is_template or Concern.OLD_WORD in concerns else as_stored(each)
+        for concern, warning in concerns_in(given, gates):
+            if concern in concerns:
+                yield Diagnostic(each, f"{each}: {warning}", _path_in(warning))
 
-    def find(picture: LintPicture) -> Iterator[Diagnostic]:
-        for each in picture.objects:
-            if each.is_template or not each.has_contents:
-                continue
-            yield from _warnings(picture, each, as_stored(each), concerns)
 
-    return find
-
-
-def _warnings(
-    picture: LintPicture, each: LintObject, stored: ReadOnlyManifest, concerns: Collection[Concern]
-) -> Iterator[Diagnostic]:
-    for concern, warning in concerns_in(stored, picture.state.settings.gates_on if picture.state is not None else ()):
-        if concern in concerns:
-            first = warning.split(" ")[0].rstrip(":")
-            path = path_of(first) if first.startswith("spec.") else ("spec",)
-            yield Diagnostic(each, f"{each}: {warning}", path)
+def _path_in(warning: str) -> FieldPath:
+    """Field that the warning begins with."""
+    first, in_brackets, rest = warning.split(" ")[0].rstrip(":").partition("annotations[")
+    if in_brackets:
+        return "metadata", "annotations", rest.rstrip("]")
+    return path_of(first) if first.startswith("spec.") else ("spec",)
 
 
 def duplicate_clusters(picture: LintPicture) -> Iterator[Diagnostic]:

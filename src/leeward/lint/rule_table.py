@@ -17,7 +17,7 @@ from leeward.lint.eviction_rules import foreign_scheduler, suspended, switched_o
 from leeward.lint.findings import Diagnostic, FindingLevel
 from leeward.lint.gate_rules import gates_in_vain
 from leeward.lint.group_rules import groups_in_vain
-from leeward.lint.object_rules import duplicate_clusters, invalid, repeated, warned_of
+from leeward.lint.object_rules import duplicate_clusters, invalid, repeated
 from leeward.lint.picture import LintInput, LintPicture
 from leeward.lint.placement_rules import hard_spread, one_cluster_only
 from leeward.lint.policy_rules import overlapping, selects_nothing, unknown_annotations
@@ -37,7 +37,7 @@ ERROR, WARNING, NOTE = FindingLevel.ERROR, FindingLevel.WARNING, FindingLevel.NO
 class LintRule:
     """`harm` is what somebody loses, `mend` the way out; `needs` is what must be there for it to be asked.
 
-    Without `more_with` it `sees` only a part.
+    Without `more_with` it `sees` only a part. It also tells what admission `warns` of.
     """
 
     id: str
@@ -46,10 +46,11 @@ class LintRule:
     title: str
     harm: str
     mend: str
-    find: Callable[[LintPicture], Iterable[Diagnostic]]
+    find: Callable[[LintPicture], Iterable[Diagnostic]] = lambda _: ()
     needs: frozenset[LintInput] = field(default_factory=frozenset[LintInput])
     more_with: frozenset[LintInput] = field(default_factory=frozenset[LintInput])
     sees: str = ""
+    warns: tuple[Concern, ...] = ()
 
 
 _CONTENTS = frozenset({LintInput.CONTENTS})
@@ -122,12 +123,10 @@ RULES: Sequence[LintRule] = (
         "A flag or feature gate that is off, and a field that is ignored",
         "What is asked for does not happen.",
         "set the flag, or remove the field",
-        lambda picture: (
-            *switched_off(picture),
-            *warned_of(Concern.GATED, Concern.NOT_ENFORCED, Concern.UNSUPPORTED, Concern.ASSIGNED_TWICE)(picture),
-        ),
+        switched_off,
         more_with=_OVERRIDES,
         sees="flags and propagation policies",
+        warns=(Concern.GATED, Concern.NOT_ENFORCED, Concern.UNSUPPORTED, Concern.ASSIGNED_TWICE),
     ),
     LintRule(
         "LW008",
@@ -185,7 +184,7 @@ RULES: Sequence[LintRule] = (
         "It keeps the application as a whole, when its template goes. A single copy that scheduling or a failover "
         "takes away goes: it would run on uncounted.",
         "place what is to be preserved by a policy of its own",
-        warned_of(Concern.NOT_PRESERVED),
+        warns=(Concern.NOT_PRESERVED,),
     ),
     LintRule(
         "LW014",
@@ -230,8 +229,8 @@ RULES: Sequence[LintRule] = (
         "An override of replicas",
         "A cluster runs another number than it was assigned, and a failover to it may not end.",
         "use weights of the placement",
-        warned_of(Concern.OVERRIDDEN_REPLICAS),
-        _OVERRIDES,
+        needs=_OVERRIDES,
+        warns=(Concern.OVERRIDDEN_REPLICAS,),
     ),
     LintRule(
         "LW019",
@@ -265,10 +264,13 @@ RULES: Sequence[LintRule] = (
         "LW022",
         "unknown-annotation",
         WARNING,
-        "An annotation of a policy under leeward.dev that there is not",
-        "Nobody reads it: what it asks for, such as a failback, does not happen.",
-        "correct its name, or take it away",
+        "An annotation under leeward.dev that there is not, or that has no effect there",
+        "What it asks for, such as a failback, does not happen.",
+        "correct it, or take it away",
         unknown_annotations,
+        more_with=_CONTENTS,
+        sees="policies",
+        warns=(Concern.ORDINALS,),
     ),
     LintRule(
         "LW023",
@@ -306,6 +308,15 @@ RULES: Sequence[LintRule] = (
         "Its members part.",
         "correct its placement, size or gates",
         groups_in_vain,
+    ),
+    LintRule(
+        "LW027",
+        "old-word",
+        NOTE,
+        "A word that Karmada has taken away since",
+        "Karmada 1.19 refuses it.",
+        "write today's word",
+        warns=(Concern.OLD_WORD,),
     ),
 )
 """Rules in the order of their ids."""

@@ -67,7 +67,7 @@ def _named_claims(template: LintObject) -> list[str]:
 def services_part_from_set(picture: LintPicture) -> Iterator[Diagnostic]:
     """Finds what admission warns of, but where all StatefulSets of the policy are seen to have no claims."""
     claims = {policy.source: found for policy, found in picture.claimed_by_policy.items()}
-    for warning in warned_of(Concern.PARTED)(picture):
+    for warning in warned_of(picture, {Concern.PARTED}):
         found = () if warning.about is None else claims.get(warning.about, ())
         sets = [each for each in found if each.template.kind == "StatefulSet"]
         if not sets or any(has_claims(each.binding) for each in sets):

@@ -4,10 +4,12 @@ A file of tests/data/lint says in comments which rules fire, each on its line; w
 """
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from leeward.core.admission_warnings import Concern
 from leeward.lint.checking import lint
 from leeward.lint.files import read_manifests
 from leeward.lint.findings import LintReport
@@ -49,6 +51,12 @@ def test_every_rule_has_a_manifest_that_it_finds_and_a_near_miss() -> None:
 def test_ids_are_in_order_and_names_are_unique() -> None:
     assert [rule.id for rule in RULES] == [f"LW{number:03}" for number in range(1, len(RULES) + 1)]
     assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_one_rule_tells_of_each_concern_that_admission_warns_of() -> None:
+    """LW017 asks about claims as well, and LW026 about each member."""
+    told = Counter(concern for rule in RULES for concern in rule.warns)
+    assert told == Counter({*Concern} - {Concern.PARTED, Concern.MOVES_APART})
 
 
 def test_an_object_ignores_rules_by_its_annotation_and_that_is_counted() -> None:
