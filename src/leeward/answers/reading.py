@@ -39,7 +39,6 @@ from leeward.api.names import (
     HEARTBEAT_NAME,
     SETTINGS_ANNOTATION,
     SYSTEM_NAMESPACE,
-    UNWATCHED_ANNOTATION,
 )
 from leeward.api.outage import ClusterOutage
 from leeward.api.policy import ClusterPropagationPolicy
@@ -54,7 +53,7 @@ from leeward.api.resource import (
 )
 from leeward.api.work import Binding, BindingResource
 from leeward.core.cluster_health.brake import Brake
-from leeward.core.cluster_health.watched_time import UNKEPT, Attention, parse_gaps
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention, watched_time_in
 from leeward.core.settings_in_force import parse_settings
 from leeward.operations import OperationFailed
 from leeward.operations.brake import read_brake
@@ -233,7 +232,7 @@ def attention_of(lease: Lease, now: datetime) -> Attention:
     spec, longest = lease.spec, timedelta(seconds=lease.spec.lease_duration_seconds or 0)
     if not spec.holder_identity:
         return UNKEPT
-    time = parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, "")).until(now)
+    time = watched_time_in(lease).until(now)
     is_now = spec.renew_time is not None and now - spec.renew_time <= longest
     settled = timedelta(seconds=HeartbeatSettings().settle_seconds)
     return Attention(time, spec.holder_identity, is_now, spec.acquire_time and spec.acquire_time + settled)

@@ -23,9 +23,9 @@ from leeward.core.cluster_health.watched_time import (
     Gap,
     bounded,
     gap_between,
-    parse_gaps,
     render_gaps,
     was_away,
+    watched_time_in,
 )
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
@@ -111,7 +111,7 @@ class HeartbeatController:
         return None
 
     def _renewal(self, lease: Lease | None, now: datetime, gap: Gap | None, *, begins: bool) -> Manifest:
-        time = ALWAYS if lease is None else parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, ""))
+        time = ALWAYS if lease is None else watched_time_in(lease)
         spec = {"renewTime": format_micro_time(now), "leaseDurationSeconds": self._duration_seconds()}
         if begins:
             spec |= {"holderIdentity": self._plane.randomness.uid(), "acquireTime": format_micro_time(now)}

@@ -103,8 +103,7 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
             elif held_when_due(binding, cluster.name):
                 staying += 1
             else:
-                tolerations = spec.tolerations
-                stays.append(decide_stay(cluster.taints, tolerations, observed.now))
+                stays.append(decide_stay(cluster.taints, spec.tolerations, observed.now, observed.watched))
     due = sorted(stay.due for stay in stays if stay.due is not None)
     resting = len(stays) - len(due)
     parts = [

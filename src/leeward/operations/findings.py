@@ -13,8 +13,9 @@ import msgspec
 from kubeapi.core import Lease
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.names import EVICTION_HELD_CONDITION, HEARTBEAT_NAME
 from leeward.api.work import Binding
+from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime, watched_time_in
 from leeward.core.eviction.held_reasons import HOLDS, Hold
 from leeward.core.unreadable_objects import UnreadableObject
 from leeward.operations.brake import BrakeReading
@@ -60,6 +61,12 @@ class Observed:
     failed_checks: Mapping[str, str] = field(default_factory=dict[str, str])
     applications: int | None = None
     """Number of all applications, where `bindings` are not all there are."""
+
+    @property
+    def watched(self) -> WatchedTime:
+        return next(
+            (watched_time_in(lease).until(self.now) for lease in self.leases if lease.name == HEARTBEAT_NAME), ALWAYS
+        )
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:

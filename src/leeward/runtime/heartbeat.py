@@ -18,8 +18,8 @@ from math import isinf
 from controller_runtime import Informers, version_of
 from kubeapi.core import LEASES, Lease
 from kubeapi.loop import Clock, EventLoopLag
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
-from leeward.core.cluster_health.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.core.cluster_health.watched_time import STEP, UNKEPT, Attention, Gap, was_away, watched_time_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class HeartbeatView:
             self._told = ()
         if lease is None:
             return Attention(heartbeat="", is_now=False)
-        time, now = parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, "")), self._clock.now()
+        time, now = watched_time_in(lease), self._clock.now()
         time, renewed = time.until(now), lease.spec.renew_time
         if not is_now and renewed is not None:
             time = time.missing(Gap(renewed, now))

@@ -16,7 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from kubeapi.core import Lease
 from kubeapi.meta import format_micro_time, parse_time
+from leeward.api.names import UNWATCHED_ANNOTATION
 
 STEP = timedelta(seconds=1)
 """Difference of the wall clock from the monotonic one that makes a step."""
@@ -139,6 +141,10 @@ def _joined(first: Gap, second: Gap) -> Gap:
 
 def render_gaps(gaps: Sequence[Gap]) -> str:
     return ",".join(f"{format_micro_time(gap.start)}/{format_micro_time(gap.end)}" for gap in gaps)
+
+
+def watched_time_in(heartbeat: Lease) -> WatchedTime:
+    return parse_gaps(heartbeat.metadata.annotations.get(UNWATCHED_ANNOTATION, ""))
 
 
 def parse_gaps(text: str) -> WatchedTime:
