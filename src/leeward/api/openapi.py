@@ -4,17 +4,20 @@ The model: `msgspec.inspect` describes a type; each description becomes a small 
 Python types cannot say (formats, schema defaults, list types) is said by the fields' own `Meta(extra_json_schema=...)`.
 
 Nothing is nullable: as with Karmada's schemas, an explicit null means absent and is dropped by the API server.
+Descriptions of fields stand in `descriptions.txt`, by struct and name on the wire.
 """
 
+from collections.abc import Mapping
 from functools import cache
+from importlib import resources
 from typing import Any, cast
 
 from msgspec import inspect
 
 from kubeapi.core import NodeSelector
 from kubeapi.meta import LabelSelector, Manifest, ObjectMeta
-from leeward.api.descriptions import description_of
 
+ANY_OBJECT = "*"
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 _QUANTITY: Manifest = {
@@ -129,3 +132,16 @@ def _render_map(type_: inspect.DictType) -> Manifest:
     if isinstance(type_.value_type, inspect.AnyType):
         return {"type": "object", _PRESERVE: True}
     return {"type": "object", "additionalProperties": _render(type_.value_type)}
+
+
+@cache
+def descriptions() -> Mapping[str, str]:
+    """Descriptions by `Struct.field`; those of fields that every object has by `*.field`."""
+    lines = resources.files("leeward.api").joinpath("descriptions.txt").read_text(encoding="utf-8").splitlines()
+    return {name: text for name, _, text in (line.partition(": ") for line in lines)}
+
+
+def description_of(struct: type[Any], field: str) -> str:
+    """The description of a field, which the struct may have from its base; empty where there is none."""
+    found, names = descriptions(), (*(each.__name__ for each in struct.__mro__), ANY_OBJECT)
+    return next((text for name in names if (text := found.get(f"{name}.{field}"))), "")

@@ -88,9 +88,7 @@ class Answering:
 
     async def _application(self, request: web.Request, session: Session) -> web.StreamResponse:
         """Raises: WorldError."""
-        kind, name = request.match_info["kind"], request.match_info["name"]
-        namespace = request.match_info["namespace"]
-        namespace = "" if namespace == NO_NAMESPACE else namespace
+        kind, namespace, name = named_in(request)
         if refusal := refusal_to_show(namespace, session):
             return failed(403, refusal)
         key, client = BindingName(namespace, binding_name(kind, name)), self._context.client
@@ -156,6 +154,12 @@ async def complete_picture(pictures: FleetPictures, session: Session) -> FleetSt
         missing = "; ".join(state.recorded.unseen)
         raise OperationFailed(f"no answer, since one without it could be wrong: {missing}")
     return state
+
+
+def named_in(request: web.Request) -> tuple[str, str, str]:
+    """Kind, namespace (empty for none) and name of the application in the path."""
+    kind, namespace, name = (request.match_info[each] for each in ("kind", "namespace", "name"))
+    return kind, "" if namespace == NO_NAMESPACE else namespace, name
 
 
 def refusal_to_show(namespace: str, session: Session) -> str:

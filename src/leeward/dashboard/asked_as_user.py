@@ -40,7 +40,7 @@ from leeward.api.resource import (
     RESOURCE_BINDINGS,
     WORKS,
 )
-from leeward.dashboard.answering import NO_NAMESPACE, refusal_to_show
+from leeward.dashboard.answering import named_in, refusal_to_show
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.sessions import Session
 from leeward.dashboard.user_shares import TooManyAtOnce
@@ -90,9 +90,7 @@ class AskedAsUser:
         ]
 
     async def _manifests(self, request: web.Request, session: Session) -> web.StreamResponse:
-        kind, name = request.match_info["kind"], request.match_info["name"]
-        namespace = request.match_info["namespace"]
-        namespace = "" if namespace == NO_NAMESPACE else namespace
+        kind, namespace, name = named_in(request)
         if refusal := refusal_to_show(namespace, session):
             return failed(403, refusal)
         return answered(ShownManifests([each async for each in _parts(session, kind, name, namespace)]))

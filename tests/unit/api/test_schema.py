@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.descriptions import ANY_OBJECT, descriptions
+from leeward.api.openapi import ANY_OBJECT, descriptions
 from leeward.api.schema import custom_resource_definitions
 
 DATA = Path(__file__).parents[2] / "data"

@@ -123,11 +123,15 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
 
 
 def test_an_application_is_due_later_by_the_time_that_nobody_watched() -> None:
-    """As the scheduler counts, and `leeward explain`."""
+    """Same count as that of the scheduler and of `leeward explain`."""
     heartbeat = lease_of("leeward-heartbeat", "controllers", 1)
     gap = {"leeward.dev/unwatched": "2026-11-22T02:36:00Z/2026-11-22T02:38:00Z"}
-    heartbeat = msgspec.structs.replace(heartbeat, metadata=msgspec.structs.replace(heartbeat.metadata, annotations=gap))
-    tolerant = binding("b", "fra-2", placement={"clusterTolerations": [{"operator": "Exists", "tolerationSeconds": 600}]})
+    heartbeat = msgspec.structs.replace(
+        heartbeat, metadata=msgspec.structs.replace(heartbeat.metadata, annotations=gap)
+    )
+    tolerant = binding(
+        "b", "fra-2", placement={"clusterTolerations": [{"operator": "Exists", "tolerationSeconds": 600}]}
+    )
     seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), bindings=(tolerant,), leases=(heartbeat,))
     (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
     assert finding.details == ("1 application: 1 due at 02:47:17 (in 6 min)",)
