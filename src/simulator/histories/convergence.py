@@ -10,6 +10,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import (
     CONDITION_TAINT_KEYS,
     EVICTION_HELD_CONDITION,
+    PRESERVED_ANNOTATION,
     REMOVAL_BLOCKED_CONDITION,
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
@@ -301,7 +302,9 @@ def forgotten_works(truth: GroundTruth) -> set[Key]:
 
 
 def _left_over(scene: Scene, member: str) -> Iterator[str]:
-    """Objects in a member that say they were made from a Work that is not there, and that somebody must remember."""
+    """Objects in a member that say they were made from a Work that is not there, and that somebody must remember.
+
+    A preserved one stays for good. A member that comes back old has lost its release, and no more."""
     there = scene.truth.works
     for prefix in KINDS.values():
         for key, copy in scene.truth.of(prefix, member).items():
@@ -309,5 +312,6 @@ def _left_over(scene: Scene, member: str) -> Iterator[str]:
             name = annotations.get(WORK_NAME_ANNOTATION)
             work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), name or "")
             is_listed = (member, work) in scene.orphaned
+            is_listed |= member in scene.forgotten and annotations.get(PRESERVED_ANNOTATION) == "true"
             if name is not None and work not in there and not is_listed and not scene.is_forgotten(member, work):
                 yield f"{key} in {member} is left over: its Work {work} is gone"
