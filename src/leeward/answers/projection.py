@@ -121,7 +121,7 @@ class _Projecting:
         for _ in range(MOST_INSTANTS):
             if not self._heap:
                 return self.found
-            self._step(self._pop())
+            self._step(heapq.heappop(self._heap))
         self.found.cut_off = True
         return self.found
 
@@ -132,9 +132,6 @@ class _Projecting:
             self._wakes[at] = set()
             heapq.heappush(self._heap, at)
         self._wakes[at].update(keys)
-
-    def _pop(self) -> datetime:
-        return heapq.heappop(self._heap)
 
     def _step(self, now: datetime) -> None:
         keys, found = self._wakes.pop(now), self.found
@@ -182,7 +179,8 @@ class _Projecting:
 
     def _waiting(self) -> set[BindingName]:
         """Bindings that are held, or have no place, as far as this projection has decided them."""
-        return {key for key, made in self.found.decisions.items() if made.held is not None or _is_missing(made)}
+        made = self.found.decisions.items()
+        return {key for key, each in made if each.held is not None or (each.result is not None and not each.clusters)}
 
     def _see_clusters(self, now: datetime) -> set[str]:
         """Brings conditions, brake and taints up to `now`; the clusters that are others then."""
@@ -309,10 +307,6 @@ def _settled(binding: Binding) -> Binding:
     if not binding.spec.graceful_eviction_tasks:
         return binding
     return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, graceful_eviction_tasks=()))
-
-
-def _is_missing(decision: Decision) -> bool:
-    return decision.result is not None and not decision.clusters
 
 
 def _alike(old: Cluster, new: Cluster) -> bool:

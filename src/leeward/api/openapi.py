@@ -79,7 +79,7 @@ def _render_scalar(type_: inspect.Type) -> Manifest:
 def _render_struct(type_: inspect.StructType) -> Manifest:
     if type_.cls is ObjectMeta:
         return {"type": "object"}
-    schema: Manifest = {"description": _description(type_.cls)} if type_.cls.__doc__ else {}
+    schema: Manifest = {"description": " ".join(type_.cls.__doc__.split())} if type_.cls.__doc__ else {}
     schema |= {"type": "object", "properties": {f.encode_name: _render_field(type_.cls, f) for f in type_.fields}}
     if required := [f.encode_name for f in type_.fields if f.required or _is_marked(f.type, "on_wire")]:
         schema["required"] = required
@@ -107,10 +107,6 @@ def _types_of(schema: Manifest) -> Manifest:
     if "properties" in types:
         types["properties"] = {name: _types_of(each) for name, each in types["properties"].items()}
     return types
-
-
-def _description(struct: type[Any]) -> str:
-    return " ".join((struct.__doc__ or "").split())
 
 
 def _render_union(type_: inspect.UnionType) -> Manifest:

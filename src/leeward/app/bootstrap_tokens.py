@@ -73,7 +73,9 @@ async def create_token(
 async def list_tokens(client: Client) -> list[BootstrapToken]:
     """Tokens that agents may use, without their secret halves. Raises: WorldError."""
     found = (await client.list(SECRETS, NAMESPACE)).items
-    return [_token(secret) for secret in found if secret.name.startswith(PREFIX) and _is_for_agents(secret.data)]
+    return [
+        _token(secret) for secret in found if secret.name.startswith(PREFIX) and AGENTS_GROUP in _groups(secret.data)
+    ]
 
 
 async def delete_token(client: Client, token: str) -> None:
@@ -107,10 +109,6 @@ def _token(secret: Secret) -> BootstrapToken:
     cluster = ",".join(clusters_of_token(groups)) or use.cluster
     single_use = BOOTSTRAP_SINGLE_USE_GROUP in groups
     return BootstrapToken(text("token-id"), "", text("expiration"), text("description"), cluster, single_use)
-
-
-def _is_for_agents(data: Mapping[str, bytes]) -> bool:
-    return AGENTS_GROUP in _groups(data)
 
 
 def _groups(data: Mapping[str, bytes]) -> list[str]:

@@ -87,7 +87,7 @@ class HubFront:
         if not isinstance(answer, Conversation) and (fault := code_fault(answer.code, request.headers)):
             answer.drop()
             raise bad_gateway(f"the control plane {fault}")
-        return streamed(_visible(answer))
+        return streamed(replace(answer, headers=headers_to_client(answer.headers)))
 
     async def close(self) -> None:
         await self._proxy.close()
@@ -140,11 +140,6 @@ class _Own:
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         return await self._front.pass_on(request, user)
-
-
-def _visible(answer: Forwarded | Conversation) -> Forwarded | Conversation:
-    """The answer with the headers that its client may see."""
-    return replace(answer, headers=headers_to_client(answer.headers))
 
 
 def _refusal(asked: ConnectRequest, verb: str) -> str:

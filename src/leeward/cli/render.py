@@ -3,7 +3,7 @@
 import difflib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -130,7 +130,10 @@ def _say(copies: "Sequence[RenderedCopy]", output: str, diff: bool) -> None:
     if output == "json":
         say(json.dumps(msgspec.to_builtins(copies), indent=2))
     elif diff:
-        say("\n".join(line for copy in copies if not copy.failure for line in _changes(copy)), nl=False)
+        say(
+            "\n".join(line for copy in copies if copy.is_changed and not copy.failure for line in _unified(copy)),
+            nl=False,
+        )
     else:
         say("---\n".join(document_of(copy) for copy in copies if copy.wanted is not None), nl=False)
 
@@ -142,11 +145,6 @@ def document_of(copy: "RenderedCopy") -> str:
         return f"# {copy.cluster}{overrides}\n{_yaml(copy.wanted)}"
     now = f"# {copy.cluster} now, revision {copy.keeps}\n{_yaml(copy.present)}"
     return f"{now}---\n# {copy.cluster} when the rollout reaches it{overrides}\n{_yaml(copy.wanted)}"
-
-
-def _changes(copy: "RenderedCopy") -> Iterable[str]:
-    """Lines of a unified diff, each with its end; none where nothing changes."""
-    return _unified(copy) if copy.is_changed else ()
 
 
 def _unified(copy: "RenderedCopy") -> Iterator[str]:

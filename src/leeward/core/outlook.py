@@ -13,7 +13,6 @@ from datetime import datetime
 
 import msgspec
 
-from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
@@ -52,7 +51,7 @@ def expected_taints(
     in_force = cluster.taints
     if not has_condition_taint(cluster):
         return cluster
-    if _has_no_execute(in_force):
+    if any(taint.effect == NO_EXECUTE for taint in in_force):
         is_written = in_force == cluster.spec.taints
         return cluster if is_written else cluster.with_taints(in_force, {})
 
@@ -71,10 +70,6 @@ def expected_taints(
 
     wake_at, tainted = taints_at(now)
     return tainted if wake_at is None else taints_at(wake_at)[1]
-
-
-def _has_no_execute(taints: Iterable[Taint]) -> bool:
-    return any(taint.effect == NO_EXECUTE for taint in taints)
 
 
 def foresee(snapshot: Snapshot, decided: Decision, ask: Callable[[Snapshot], Decision] = decide) -> OutageReport | None:

@@ -27,13 +27,9 @@ def unknown_annotations(picture: LintPicture) -> Iterator[Diagnostic]:
     for each in picture.objects:
         for name in annotations_of(each.manifest) if each.is_policy else ():
             if name.startswith(_OURS) and name not in _ANNOTATIONS:
-                near = sorted(_ANNOTATIONS, key=lambda known: -_likeness(name, known))
+                near = sorted(_ANNOTATIONS, key=lambda known: -SequenceMatcher(None, name, known).ratio())
                 said = f"{each} has the annotation {name}, which nobody reads; there are {', '.join(near)}"
                 yield Diagnostic(each, said, ("metadata", "annotations", name))
-
-
-def _likeness(name: str, known: str) -> float:
-    return SequenceMatcher(None, name, known).ratio()
 
 
 def selects_nothing(picture: LintPicture) -> Iterator[Diagnostic]:

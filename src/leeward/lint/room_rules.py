@@ -54,7 +54,7 @@ def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
     fleets = _Fleets(picture.state)
     for claim in picture.claimed:
         binding, placement = claim.binding, claim.policy.policy.spec.placement
-        if _is_idle(claim):
+        if not any(each.is_asked for each in claim.objects):
             continue
         if not binding.spec.clusters:
             placed = place_anew(binding, binding.spec, fleets.without(""), picture.state.as_of)
@@ -67,10 +67,6 @@ def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
             binding = msgspec.structs.replace(binding, spec=spec)
         if may_move(placement, binding.spec.is_workload) and (found := list(_shortages(binding, placement, fleets))):
             yield _diagnostic(claim, _told(claim, found))
-
-
-def _is_idle(claim: ClaimedTemplate) -> bool:
-    return not any(each.is_asked for each in claim.objects)
 
 
 def _shortages(binding: Binding, placement: Placement, fleets: _Fleets) -> Iterator[_Shortage]:

@@ -72,7 +72,7 @@ class AllClusters:
         attributes = attributes_of(inner)
         if not attributes.resource:
             return await self._own.handle(inner, asked.user)
-        if _names_one(asked.path):
+        if attributes_of(Request("DELETE", asked.path)).name:
             return await self._find(asked)
         if attributes.verb != "list":
             said = f"{attributes.verb} is not supported for all clusters at once: name one instead of {EVERY_CLUSTER}"
@@ -145,10 +145,6 @@ def _without_pages(query_string: str) -> str:
     """The query as it came, without the choice of a page."""
     parameters = query_string.split("&")
     return "&".join(each for each in parameters if unquote_plus(each.partition("=")[0]) not in _PAGES)
-
-
-def _names_one(path: str) -> bool:
-    return bool(attributes_of(Request("DELETE", path)).name)
 
 
 def _object_path(path: str) -> str:

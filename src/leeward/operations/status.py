@@ -222,13 +222,11 @@ def _status(
         held=[held for binding in filter(is_application, bindings) if (held := _held(binding)) is not None],
         applications=sum(map(is_application, bindings)) if counts else None,
         replicas=sum(target.replicas for b in bindings for target in b.spec.clusters) if counts else None,
-        leading=sorted(lease.name for lease in observed.leases if _leads(lease, observed.now)),
+        leading=sorted(
+            each.name for each in observed.leases if is_of_component(each) and not is_silent(each, observed.now)
+        ),
         unseen=unseen,
     )
-
-
-def _leads(lease: Lease, now: datetime) -> bool:
-    return is_of_component(lease) and not is_silent(lease, now)
 
 
 def _brake_status(reading: BrakeReading) -> BrakeStatus:

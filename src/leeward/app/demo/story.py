@@ -87,8 +87,8 @@ def failover_story() -> Story:
             Step(STOPPED, "the eviction task ends", "with 3 replicas ready in member2", _task_ended),
             Step(STOPPED, "the Work of member1 waits for it", "kept until it is back", _work_kept),
             Step(BACK, "past the threshold member1 is ready", "Ready=True, no taints", _ready_again),
-            Step(BACK, "nginx in member1", "gone", _cleaned_up),
-            Step(BACK, "the Work of member1", "gone", _work_gone),
+            Step(BACK, "nginx in member1", "gone", lambda scene: "" if "member1" in scene.deployments else "gone"),
+            Step(BACK, "the Work of member1", "gone", lambda scene: "" if "member1" in scene.works else "gone"),
             Step(SETTLED, "nothing moves back", "member2:3", _assignment),
             Step(SETTLED, "and all of it runs", "member2:3 ready", _running),
         ]
@@ -140,14 +140,6 @@ def _work_kept(scene: Scene) -> str:
 def _ready_again(scene: Scene) -> str:
     is_back = scene.health("member1") == "True" and not scene.taints("member1")
     return "Ready=True, no taints" if is_back else ""
-
-
-def _cleaned_up(scene: Scene) -> str:
-    return "" if "member1" in scene.deployments else "gone"
-
-
-def _work_gone(scene: Scene) -> str:
-    return "" if "member1" in scene.works else "gone"
 
 
 def _list(replicas: dict[str, int]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from controller_runtime import FencedTransport, LeaderElector, NotLeading, delete_seen
-from kubeapi.core import LEASES, NAMESPACES, Lease
+from kubeapi.core import LEASES, NAMESPACES
 from kubeapi.loop import Clock, Randomness, Supervisor
 from kubeapi.transport import Transport
 from kubeclient import IMPATIENT, AlreadyExists, Client, NotFound, WorldError
@@ -56,7 +56,9 @@ async def alone(
             raise failure
     finally:
         with suppress(WorldError):
-            await delete_seen(client, LEASES, SWITCH_LEASE, KUBE_SYSTEM_NAMESPACE, only=_is_free)
+            await delete_seen(
+                client, LEASES, SWITCH_LEASE, KUBE_SYSTEM_NAMESPACE, only=lambda lease: not lease.spec.holder_identity
+            )
 
 
 class _LedSwitch:
@@ -109,7 +111,3 @@ async def _who_else(client: Client) -> str:
         lease = await client.get(LEASES, SWITCH_LEASE, KUBE_SYSTEM_NAMESPACE)
         said += f" ({lease.spec.holder_identity})"
     return f"{said}: let it end, and look again with --plan"
-
-
-def _is_free(lease: Lease) -> bool:
-    return not lease.spec.holder_identity

@@ -135,11 +135,7 @@ def is_alarming(
     size = len(fleet) + len(vanished)
     lost = sum(map(is_dead, fleet)) + len(vanished)
     most = lost >= settings.minimum and lost > settings.threshold * size
-    return most or (lost > 0 and lost == size) or _is_list_short(vanished, size)
-
-
-def _is_list_short(vanished: Collection[str], size: int) -> bool:
-    return bool(vanished) and 2 * len(vanished) >= size
+    return most or (lost > 0 and lost == size) or (bool(vanished) and 2 * len(vanished) >= size)
 
 
 def decide_brake(

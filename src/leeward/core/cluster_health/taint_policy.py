@@ -85,7 +85,7 @@ def apply_policies(
 ) -> tuple[Taint, ...]:
     """The cluster's taints after each policy in turn; those in `reserved` are not removed."""
     taints = cluster.spec.taints
-    for policy in sorted(policies, key=_by_age):
+    for policy in sorted(policies, key=lambda each: (each.metadata.creation_timestamp or _FIRST, each.name)):
         spec = policy.spec
         if spec.target_clusters is not None and not cluster_matches(cluster, spec.target_clusters):
             continue
@@ -130,10 +130,6 @@ def _add(
         taint = Taint(key=new.key, effect=new.effect, value=new.value, time_added=wire_time(now))
         taints = (*taints, taint if recorded is None else dated_by(taint, recorded.time_added))
     return taints
-
-
-def _by_age(policy: ClusterTaintPolicy) -> tuple[datetime, str]:
-    return policy.metadata.creation_timestamp or _FIRST, policy.name
 
 
 def _without_times(taints: Iterable[Taint]) -> set[tuple[str, str, str]]:

@@ -187,16 +187,11 @@ def _aggregate_budget(template: ReadOnlyManifest, items: Sequence[AggregatedStat
     return {**total(items, _BUDGET, required=_BUDGET), **({"disruptedPods": disrupted} if disrupted else {})}
 
 
-def _reflect_autoscaler(manifest: ReadOnlyManifest) -> Status:
-    return pick(mapping_at(manifest, "status"), _AUTOSCALER)
-
-
-def _aggregate_autoscaler(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
-    return total(items, _AUTOSCALER, required=("desiredReplicas",))
-
-
 POD_DISRUPTION_BUDGET = Rules(reflect=_reflect_budget, is_healthy=_is_budget_kept, aggregate=_aggregate_budget)
-HORIZONTAL_POD_AUTOSCALER = Rules(reflect=_reflect_autoscaler, aggregate=_aggregate_autoscaler)
+HORIZONTAL_POD_AUTOSCALER = Rules(
+    reflect=lambda manifest: pick(mapping_at(manifest, "status"), _AUTOSCALER),
+    aggregate=lambda _, items: total(items, _AUTOSCALER, required=("desiredReplicas",)),
+)
 
 
 KINDS: Mapping[tuple[str, str], Rules] = {

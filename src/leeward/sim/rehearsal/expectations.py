@@ -50,17 +50,13 @@ def choose(state: FleetState, scenario: Scenario, copied: Mapping[BindingName, o
             chosen.append(Chosen(expectation, _chosen(state, expectation, copied)))
         except (OperationFailed, ValueError) as error:
             raise ScenarioProblem(f"spec.expect[{index}]: {error}") from error
-        unknown = [name for name in _named_clusters(expectation) if name not in state.clusters]
+        unknown = [name for name in expectation.placed_on or () if name not in state.clusters]
         if unknown:
             known = ", ".join(sorted(state.clusters))
             raise ScenarioProblem(
                 f"spec.expect[{index}].placedOn: there is no cluster {unknown[0]!r}; choose from {known}"
             )
     return chosen
-
-
-def _named_clusters(expectation: Expectation) -> Sequence[str]:
-    return tuple(expectation.placed_on or ())
 
 
 def _chosen(

@@ -149,10 +149,6 @@ def _retain_sidecar_set(desired: Manifest, observed: ReadOnlyManifest) -> None:
     """Retains nothing: nothing in the member is of its own."""
 
 
-def _aggregate_sidecar_set(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
-    return fold_statuses(template, items, _sums(_SIDECAR_PODS))
-
-
 def _job_replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
     required_spec(manifest)
     replicas = count_at(manifest, 1, "spec", "parallelism")
@@ -260,7 +256,7 @@ SIDECAR_SET = Rules(
     replicas=lambda manifest: (0, None),
     reflect=lambda manifest: reflected(manifest, _SIDECAR_PODS, dict.fromkeys(_SIDECAR_PODS, 0)),
     is_healthy=_are_sidecars_healthy,
-    aggregate=_aggregate_sidecar_set,
+    aggregate=lambda template, items: fold_statuses(template, items, _sums(_SIDECAR_PODS)),
     retain=_retain_sidecar_set,
 )
 BROADCAST_JOB = Rules(

@@ -5,7 +5,7 @@ from typing import Any
 
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.unstructured import list_at, mapping_at, mappings_at, text_at, value_at
-from leeward.api.work import AggregatedStatusItem, Component, ComponentReplicaRequirements, ReplicaRequirements
+from leeward.api.work import AggregatedStatusItem, Component, ComponentReplicaRequirements
 from leeward.core.interpreter.rules import Rules, Status
 from leeward.core.interpreter.thirdparty import aggregation
 from leeward.core.interpreter.thirdparty.aggregation import Fold, Number, fold_statuses, number, reported
@@ -189,10 +189,6 @@ def _changed(condition: ReadOnlyManifest) -> str:
     return text_at(condition, "lastUpdateTime") or text_at(condition, "lastTransitionTime")
 
 
-def _notebook_replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
-    return 1, requirements(pod_template(manifest, "spec", "template"))
-
-
 def _is_notebook_healthy(manifest: ReadOnlyManifest) -> bool:
     """Tells whether its container runs, is being made, or has ended well."""
     state = mapping_at(manifest, "status", "containerState")
@@ -250,7 +246,7 @@ MPI_JOB = Rules(
     aggregate=_aggregate_mpi,
 )
 NOTEBOOK = Rules(
-    replicas=_notebook_replicas,
+    replicas=lambda manifest: (1, requirements(pod_template(manifest, "spec", "template"))),
     reflect=lambda manifest: reflected(
         manifest, ("conditions", "containerState", "readyReplicas"), {"readyReplicas": 0}
     ),

@@ -134,10 +134,6 @@ def _listener(told: Sequence[Told]) -> Manifest:
     }
 
 
-def _aggregate_class(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
-    return {"conditions": one_of_each_type(reports(items))}
-
-
 def _aggregate_route(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
     """The parents, by whom they are and whose controller says so."""
     parents = [
@@ -160,7 +156,11 @@ def _grouped(told: Sequence[Told], *fields: str) -> list[list[Told]]:
 
 
 GATEWAY = Rules(reflect=_reflect, is_healthy=_is_gateway_healthy, aggregate=_aggregate_gateway)
-GATEWAY_CLASS = Rules(reflect=_reflect, is_healthy=_is_class_healthy, aggregate=_aggregate_class)
+GATEWAY_CLASS = Rules(
+    reflect=_reflect,
+    is_healthy=_is_class_healthy,
+    aggregate=lambda _, items: {"conditions": one_of_each_type(reports(items))},
+)
 ROUTE = Rules(reflect=_reflect, is_healthy=_is_route_healthy, aggregate=_aggregate_route)
 
 
