@@ -5,9 +5,10 @@
                               └─full, or waited too long──▶ 429
 
 Reads and writes have seats of their own: reads keep the loop busy, so few of them are let in at a time; writes wait
-for the disk, and the more of them wait together, the cheaper is each. What leads to a member cluster has seats of its
-own, too: it waits for that member. A watch gives its seat back once it is open. Probes pass without a seat. Whoever
-asks too often in a second is sent away before that, but for administrators.
+for the disk, and the more of them wait together, the cheaper is each. Large ones keep the loop busy, too: few are let
+in, one in a round. What leads to a member cluster has seats of its own, too: it waits for that member. A watch gives
+its seat back once it is open. Probes pass without a seat. Whoever asks too often in a second is sent away before that,
+but for administrators.
 
 Kubernetes: API priority and fairness; the idea, with one level and a queue for each user.
 """
@@ -24,6 +25,7 @@ from kubeserver.handler import ADMIN_GROUP, Handler, StreamResponse, User
 from kubeserver.handlers.connecting import leads_out
 from kubeserver.handlers.rate_limits import RateLimiter
 from kubeserver.health import OPEN_PATHS
+from kubeserver.registry.large_objects import LARGE_BYTES, pause
 
 RETRY_AFTER_SECONDS = 1
 
@@ -34,6 +36,7 @@ class Limits:
 
     reading: int = 16
     writing: int = 256
+    writing_large: int = 16
     leading_out: int = 256
     queued: int = 1_024
     waiting_seconds: float = 20.0
@@ -49,6 +52,7 @@ class Fairness:
         self._handler = handler
         self._reading = Seats(limits.reading, limits.queued, limits.waiting_seconds)
         self._writing = Seats(limits.writing, limits.queued, limits.waiting_seconds)
+        self._writing_large = Seats(limits.writing_large, limits.queued, limits.waiting_seconds)
         self._leading_out = Seats(limits.leading_out, limits.queued, limits.waiting_seconds)
         self._rate_limiter = RateLimiter(limits.per_second, limits.burst)
         self._clock = clock or SystemClock()
@@ -66,6 +70,7 @@ class Fairness:
         except Crowded:
             return too_many(RETRY_AFTER_SECONDS)
         try:
+            await pause(len(request.body))
             return await self._handler.handle(request, user)
         finally:
             seats.give_back()
@@ -73,7 +78,9 @@ class Fairness:
     def _seats(self, request: Request) -> "Seats":
         if leads_out(request.path):
             return self._leading_out
-        return self._reading if request.method in ("GET", "HEAD") else self._writing
+        if request.method in ("GET", "HEAD"):
+            return self._reading
+        return self._writing_large if len(request.body) > LARGE_BYTES else self._writing
 
 
 def too_many(wait_seconds: float, message: str = "too many requests, please try again later") -> Response:

@@ -1,6 +1,5 @@
 """Stored bytes as the client wants to see them: objects, tables, or metadata; in JSON or YAML."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -13,6 +12,7 @@ from kubeserver.errors import not_acceptable, not_shown, plain_error, warning_he
 from kubeserver.handlers import table
 from kubeserver.kinds.kind import Kind
 from kubeserver.negotiation import JSON, PROTOBUF, STREAMS, YAML, Form
+from kubeserver.registry.large_objects import pause
 from kubeserver.registry.objects import body_of, decode_stored, item_of
 from kubeserver.registry.options import ListOptions
 from kubeserver.registry.reading import Page
@@ -24,7 +24,9 @@ from kubeserver.serialization.yaml import dump_yaml
 
 T = TypeVar("T")
 
-PAUSE_BYTES: Final = 4 * 1024 * 1024
+MOST_FORMED_BYTES: Final = 256 * 1024
+"""Bytes of JSON of which an answer is made in another form."""
+PAUSE_BYTES: Final = 1024 * 1024
 """Bytes of objects that are shown before others run: a table reads each of them."""
 
 
@@ -111,6 +113,10 @@ class Presenter(msgspec.Struct, frozen=True):
         return "unstructured.Unstructured" if self.kind.custom else f"{package}.{self.kind.kind}"
 
     def respond(self, body: bytes, code: int = 200) -> Response:
+        """A large answer is in JSON, whatever was asked for: another form of it takes seconds. JSON is YAML, and who
+        reads protobuf goes by the type of the answer."""
+        if len(body) > MOST_FORMED_BYTES:
+            return Response(code, body, {"content-type": JSON})
         if self.form.media_type == YAML:
             body = dump_yaml(codec.decode_manifest(body))
         if self.form.media_type == PROTOBUF:
@@ -142,8 +148,11 @@ class Presenter(msgspec.Struct, frozen=True):
         if kind.custom:
             metadata.setdefault("continue", "")
         start = {"kind": kind.list_kind_name, "apiVersion": kind.api_version, "metadata": metadata}
-        items = b",".join(await _made(page.values, lambda value: item_of(kind, value)))
-        return b'%s,"items":[%s]}' % (codec.encode(start)[:-1], items)
+        items = await _made(page.values, lambda value: item_of(kind, value)) or [b""]
+        await pause(sum(map(len, items)))
+        items[0] = b'%s,"items":[%s' % (codec.encode(start)[:-1], items[0])
+        items[-1] += b"]}"
+        return b",".join(items)
 
     async def _partial_list_body(self, page: Page) -> bytes:
         version = self.form.version
@@ -165,8 +174,8 @@ async def _made(values: Sequence[bytes], make: Callable[[bytes], T]) -> list[T]:
         made.append(make(value))
         size += len(value)
         if size >= PAUSE_BYTES:
+            await pause(size)
             size = 0
-            await asyncio.sleep(0)
     return made
 
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from kubeapi.loop import Clock
+from kubeapi.loop.seats import Crowded, Seats
 from kubeapi.transport import Response
 from kubeserver import errors
 from kubeserver.handler import StreamResponse
 from kubeserver.handlers.call import Call
+from kubeserver.handlers.fairness import RETRY_AFTER_SECONDS, too_many
 from kubeserver.registry.conversion import show_one
 from kubeserver.registry.open_watches import OpenWatches
 from kubeserver.registry.options import list_options, parse_version
@@ -17,6 +19,8 @@ from kubeserver.registry.selection import parse_selection
 from kubeserver.registry.watch_frame_cache import SharedPieces
 from kubeserver.registry.watching import WatchRequest, open_watch
 from kubeserver.store import Store
+
+LARGE_LIST_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,9 @@ class ReadVerbs:
     clock: Clock
     watches: OpenWatches
     shared: SharedPieces = field(default_factory=SharedPieces)
+    large_lists: Seats = field(default_factory=lambda: Seats(2, 8, 20.0))
+    """Seats of those whose lists are made, each of which takes its size in memory twice. Few of a user wait for one,
+    since they keep their seats among the readers."""
 
     async def get(self, call: Call) -> Response:
         return call.presenter.one(await self.value(call))
@@ -52,7 +59,17 @@ class ReadVerbs:
             request = WatchRequest(call.kind, namespace, selection, options, call.presenter.frames(), view)
             pieces = open_watch(self.store, self.clock, request, self.shared, self.watches)
             return StreamResponse(pieces, call.presenter.form.media_type, line_end=b"")
-        return await call.presenter.page(await read_page(self.store, call.kind, namespace, selection, options))
+        page = await read_page(self.store, call.kind, namespace, selection, options)
+        if sum(map(len, page.values)) < LARGE_LIST_BYTES:
+            return await call.presenter.page(page)
+        try:
+            await self.large_lists.take(call.user.name)
+        except Crowded:
+            return too_many(RETRY_AFTER_SECONDS)
+        try:
+            return await call.presenter.page(page)
+        finally:
+            self.large_lists.give_back()
 
     async def watch(self, call: Call) -> Response | StreamResponse:
         """A watch by its path; of one object, if that names one."""

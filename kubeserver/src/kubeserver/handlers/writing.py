@@ -13,7 +13,7 @@ from kubeserver.handlers.bodies import check_conditional, check_name, check_name
 from kubeserver.handlers.call import Call
 from kubeserver.kinds.kind import Kind
 from kubeserver.registry.duplicates import duplicate_yaml_fields
-from kubeserver.registry.large_writes import pause
+from kubeserver.registry.large_objects import pause
 from kubeserver.registry.managing import applied, check_fits
 from kubeserver.registry.objects import metadata_of
 from kubeserver.registry.options import WriteOptions, write_options

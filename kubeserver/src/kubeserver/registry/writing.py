@@ -33,7 +33,7 @@ from kubeserver.registry import lifecycle, managing
 from kubeserver.registry.admitting import Admitter
 from kubeserver.registry.conversion import is_kept, kept, show_one
 from kubeserver.registry.hooks import Hook, NoHook
-from kubeserver.registry.large_writes import WriteTurns, pause
+from kubeserver.registry.large_objects import WriteTurns, pause
 from kubeserver.registry.objects import decode_stored, encode_stored, metadata_of, restamped
 from kubeserver.registry.options import parse_version
 from kubeserver.registry.room import Room
