@@ -342,3 +342,20 @@ async def test_in_a_failover_what_is_needed_comes_before_the_copy_and_leaves_aft
     assert departure == sorted(departure), order.done
     assert await identities(world, "settings", resource=CONFIG_MAPS) == {after: uid}
     assert "DependenciesMissing" not in await reasons(world)
+
+
+@in_world({"member1": "Push", "member2": "Push"})
+async def test_a_template_that_names_too_many_objects_says_so_and_keeps_those_that_follow(world: World) -> None:
+    """An annotation beyond 256 KiB was refused by the API server, and the refusal was in the log alone."""
+    await apply(world.client, config("one"), followed("app", one_of("member1")), reading("app", "one"))
+    await world.until(lambda: bool(needed_in(world, "one-configmap")), 60)
+    await world.sleep(30)
+    before = needed_in(world, "one-configmap")
+    many = ["one", *(f"config-{number}" for number in range(3_000))]
+    await world.client.patch(DEPLOYMENTS, "app", {"spec": reading("app", *many)["spec"]}, "default")
+    await world.sleep(60)
+    events = (await world.client.list(EVENTS, "default")).items
+    told = {each.involved_object.kind: each.message for each in events if "propagate them by a policy" in each.message}
+    assert told.keys() == {"Deployment", "ResourceBinding"}
+    assert told["Deployment"].startswith("it names 3001 objects")
+    assert needed_in(world, "one-configmap") == before

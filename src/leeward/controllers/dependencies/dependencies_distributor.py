@@ -27,6 +27,7 @@ from leeward.core.dependencies.requirements import (
     marks_patch,
     names_own_of_each_cluster,
     release_patch,
+    size_problem,
 )
 from leeward.core.interpreter.dependencies import in_order
 from leeward.core.interpreter.scripts import Operation
@@ -103,6 +104,10 @@ class DependenciesDistributor:
             return self._plane.clock.now() + error.again if error.again is not None else None
         doubtful = await self._doubtful(dependant, template, dependencies)
         followed = in_order((*dependencies, *map(_reference, doubtful)))
+        if problem := size_problem(followed):
+            self._recorder.note(template_of(dependant), WARNING, "GetDependenciesFailed", problem)
+            self._tell(dependant, problem)
+            return None
         wanted = [each for each in followed if self._may_follow(dependant, each)]
         await self._mark(dependant, followed)
         failures = await self._look_up(key, wanted)

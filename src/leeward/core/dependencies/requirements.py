@@ -1,6 +1,6 @@
 """Requirements of a dependant: which objects its template needs beside it, and in which clusters they have to be."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
@@ -13,6 +13,8 @@ from leeward.core.eviction.shared_resources import lets_shared_go
 from leeward.core.propagation.reach import Reach, is_own_in_each_cluster, reach_problems
 from leeward.core.scheduling.affinity import is_in_any_term
 
+MOST_BYTES = 192 * 1024
+"""Bytes of the annotation that lists dependencies: all annotations of an object have 256 KiB."""
 _ANY_NAME = "any"
 
 
@@ -106,6 +108,17 @@ def is_done_with(
 def dependencies_text(dependencies: Iterable[DependentObjectReference]) -> str:
     """Text of the annotation of a dependant."""
     return encode(list(dependencies)).decode()
+
+
+def size_problem(dependencies: Sequence[DependentObjectReference]) -> str:
+    """Problem of a template that names too much, with the way out; empty where it does not."""
+    size = len(dependencies_text(dependencies))
+    if size <= MOST_BYTES:
+        return ""
+    return (
+        f"it names {len(dependencies)} objects, whose list has {size} bytes of at most {MOST_BYTES}: no more of them "
+        "follow; name fewer, or propagate them by a policy of their own, without propagateDeps"
+    )
 
 
 def marks_patch(binding: ResourceBinding, dependencies: Iterable[DependentObjectReference]) -> Manifest:
