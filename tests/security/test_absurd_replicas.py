@@ -12,13 +12,15 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, cast
+from unittest import mock
 
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from kubecluster.kinds import JOBS, PODS, REPLICA_SETS, STATEFUL_SETS
+from kubecluster import resource_quota
+from kubecluster.kinds import DEPLOYMENTS, JOBS, PODS, REPLICA_SETS, RESOURCE_QUOTAS, STATEFUL_SETS
 from kubecluster.platform import Platform
 from kubecluster.pod_sources import create_pods
 from kubecluster.rules import stateful_set
@@ -69,6 +71,23 @@ def test_the_other_parts_come_after_the_first(resource: Resource[Manifest], fiel
         await cluster.create(resource, workload(resource.kind, template, **fields))
         await asyncio.sleep(20)
         assert len(await cluster.objects(PODS)) == MORE
+
+    tell(story)
+
+
+def test_l4_the_admission_of_a_quota_reads_each_pod_once() -> None:
+    """It read every Pod of the namespace for each new one."""
+    count = 60
+
+    async def story(cluster: Cluster) -> None:
+        quota = {"metadata": {"name": "some"}, "spec": {"hard": {"pods": "1000"}}}
+        await cluster.create(RESOURCE_QUOTAS, quota)
+        await asyncio.sleep(5)
+        with mock.patch.object(resource_quota, "pod_use", wraps=resource_quota.pod_use) as read:
+            await cluster.create(DEPLOYMENTS, workload("Deployment", pod_template(), replicas=count))
+            await asyncio.sleep(20)
+        assert await cluster.ready_pods() == count
+        assert read.call_count < 10 * count, "as often as they changed meanwhile"
 
     tell(story)
 

@@ -15,7 +15,16 @@ from kubeapi.meta import Manifest
 from kubecluster.kinds import CLAIMS, CONFIG_MAPS, PODS, REPLICATION_CONTROLLERS, RESOURCE_QUOTAS, SECRETS, SERVICES
 from kubecluster.platform import SETTLING, Platform
 from kubecluster.rules.pods import is_leaving
-from kubecluster.rules.quota_usage import has_scopes, pod_refusal, pods_use, quota_status
+from kubecluster.rules.quota_usage import (
+    Amounts,
+    PodUse,
+    has_scopes,
+    pod_refusal,
+    pod_use,
+    pods_use,
+    quota_status,
+    total_use,
+)
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.store import Store
 
@@ -28,17 +37,29 @@ class ResourceQuotaAdmission:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._uses: dict[str, dict[str, tuple[int, PodUse]]] = {}
+        """Revision and use of each Pod by its key, as they were counted last, by namespace: each is read once."""
 
     def admit(self, review: AdmissionReview) -> Manifest:
         if review.kind.prefix != _PODS or review.operation != "CREATE" or review.subresource:
             return review.object
         quotas = [quota for quota in self._objects(_QUOTAS, review.namespace) if not has_scopes(quota)]
         if quotas:
-            used = pods_use(self._objects(_PODS, review.namespace))
+            used = self._used(review.namespace)
             for quota in quotas:
                 if refusal := pod_refusal(quota, review.object, used):
                     raise Rejected(refusal)
         return review.object
+
+    def _used(self, namespace: str) -> Amounts:
+        before, now = self._uses.get(namespace, {}), dict[str, tuple[int, PodUse]]()
+        for record in self._store.heads(f"{_PODS}{namespace}/"):
+            known = before.get(record.key)
+            if known is None or known[0] != record.revision:
+                known = record.revision, pod_use(codec.decode_manifest(record.value))
+            now[record.key] = known
+        self._uses[namespace] = now
+        return total_use(use for _, use in now.values())
 
     def _objects(self, prefix: str, namespace: str) -> Iterator[Manifest]:
         """Objects, and those that are being written: many Pods come at once."""

@@ -6,6 +6,7 @@ quota limits is not counted. Quotas with scopes limit nothing here.
 Kubernetes: pkg/controller/resourcequota, plugin/pkg/admission/resourcequota; the same messages.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -17,6 +18,8 @@ from kubecluster.rules.fitting import add, requests_of
 from kubecluster.rules.pods import is_finished
 
 Amounts = Mapping[str, Decimal]
+PodUse = tuple[tuple[str, Decimal], ...]
+"""Use of one Pod by name; empty for one that has ended."""
 COUNTED_KINDS = ("configmaps", "persistentvolumeclaims", "replicationcontrollers", "secrets", "services")
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 NOTHING = Decimal(0)
@@ -28,10 +31,18 @@ def has_scopes(quota: ReadOnlyManifest) -> bool:
 
 def pods_use(pods: Iterable[ReadOnlyManifest]) -> dict[str, Decimal]:
     """Use of Pods by the names that quotas have for it."""
+    return total_use(map(pod_use, pods))
+
+
+def pod_use(pod: ReadOnlyManifest) -> PodUse:
+    return () if is_finished(pod) else tuple(_use_of(pod).items())
+
+
+def total_use(uses: Iterable[PodUse]) -> dict[str, Decimal]:
+    """Sum of many uses, of which most are the same."""
     total: dict[str, Decimal] = {}
-    for pod in pods:
-        if not is_finished(pod):
-            total = add(total, _use_of(pod))
+    for use, count in Counter(uses).items():
+        total = add(total, {name: amount * count for name, amount in use})
     return total
 
 
