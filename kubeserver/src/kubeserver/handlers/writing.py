@@ -37,7 +37,6 @@ class WriteVerbs:
         kind, target = call.kind, call.target
         options = write_options(call.query, "CreateOptions")
         manifest = read_body(call, options.field_validation)
-        await pause(len(call.request.body))
         check_namespace(target, manifest)
         if kind.terminating:
             name = metadata_of(manifest).get("name", "")

@@ -1,4 +1,5 @@
-"""Termination, in which nothing new is taken: namespaces that are being deleted, and names of objects that are."""
+"""Termination, in which nothing new is taken: namespaces and definitions that are being deleted, and names of objects
+that are."""
 
 import msgspec
 
@@ -11,6 +12,7 @@ from kubeserver.registry.objects import metadata_of
 from kubeserver.store import Record, Store
 
 NAMESPACE_PREFIX = "//namespaces//"
+DEFINITION_PREFIX = "/apiextensions.k8s.io/customresourcedefinitions//"
 _DELETED = b'"deletionTimestamp"'
 
 
@@ -32,6 +34,21 @@ def check_namespace(store: Store, kind: Kind, namespace: str, manifest: Manifest
     if _is_ending(record):
         metadata = metadata_of(manifest)
         raise _terminating(kind, namespace, metadata.get("name") or metadata.get("generateName") or "Unknown")
+
+
+def definition_of(store: Store, kind: Kind) -> Record | None:
+    """The definition of a custom kind; None for one that the server serves without."""
+    return store.head(f"{DEFINITION_PREFIX}{kind.plural}.{kind.group}") if kind.custom else None
+
+
+def check_definition(store: Store, kind: Kind, before: Record | None, name: str) -> None:
+    """A custom kind that had a definition `before` has one that is there to stay. Raises: Refused."""
+    if before is None:
+        return
+    record = definition_of(store, kind)
+    if record is None or _is_ending(record):
+        why = "create not allowed while custom resource definition is terminating"
+        raise errors.forbidden(kind.group, kind.plural, name, why)
 
 
 def already_there(kind: Kind, name: str, there: Record | None) -> errors.Refused:

@@ -38,7 +38,7 @@ from kubeserver.registry.objects import decode_stored, encode_stored, metadata_o
 from kubeserver.registry.options import parse_version
 from kubeserver.registry.room import Room
 from kubeserver.registry.strict_decoding import read_anew
-from kubeserver.registry.termination import already_there, check_namespace
+from kubeserver.registry.termination import already_there, check_definition, check_namespace, definition_of
 from kubeserver.registry.versions import settled
 from kubeserver.store import Raced, Record, Store
 from kubeserver.values import section
@@ -81,6 +81,7 @@ class Writer:
         if metadata_of(manifest).get("resourceVersion"):
             raise errors.version_at_birth()
         check_namespace(self.store, kind, namespace, manifest)
+        definition = definition_of(self.store, kind)
         now, suffix = self.clock.now(), self.randomness.suffix() if lifecycle.is_nameless(manifest) else ""
         lifecycle.stamp_new(kind, namespace, manifest, now, self.randomness.uid(), suffix)
         kind.default(manifest)
@@ -95,6 +96,7 @@ class Writer:
         key = kind.key(namespace if kind.namespaced else "", name)
         self._prepare(kind, manifest, None, dry_run)
         await self._approve(review.about(manifest), size)
+        check_definition(self.store, kind, definition, name)
         try:
             if self.store.head(key) is not None:
                 self.hook_of(kind).not_written(manifest, None)
