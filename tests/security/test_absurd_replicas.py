@@ -26,6 +26,7 @@ from kubecluster.pod_sources import create_pods
 from kubecluster.rules import stateful_set
 from kubecluster.rules.claim_templates import surplus_claims
 from kubecluster.rules.pods import MOST_AT_ONCE
+from kubecluster.rules.quota_usage import pod_use
 from tests.kubecluster.cluster.simulated_cluster import Cluster, pod_template, tell, workload
 
 ABSURD = 2_000_000
@@ -83,7 +84,7 @@ def test_l4_the_admission_of_a_quota_reads_each_pod_once() -> None:
         quota = {"metadata": {"name": "some"}, "spec": {"hard": {"pods": "1000"}}}
         await cluster.create(RESOURCE_QUOTAS, quota)
         await asyncio.sleep(5)
-        with mock.patch.object(resource_quota, "pod_use", wraps=resource_quota.pod_use) as read:
+        with mock.patch.object(resource_quota, "pod_use", wraps=pod_use) as read:
             await cluster.create(DEPLOYMENTS, workload("Deployment", pod_template(), replicas=count))
             await asyncio.sleep(20)
         assert await cluster.ready_pods() == count
