@@ -77,7 +77,7 @@ def test_the_other_parts_come_after_the_first(resource: Resource[Manifest], fiel
 
 
 def test_l4_the_admission_of_a_quota_reads_each_pod_once() -> None:
-    """It read every Pod of the namespace for each new one."""
+    """Admission read every Pod of the namespace for each new one."""
     count = 60
 
     async def story(cluster: Cluster) -> None:
