@@ -195,6 +195,22 @@ def test_surpluses_add_up_where_no_copy_can_have_replaced_another(seconds: float
     assert found.sizes == {"c": size}
 
 
+def test_a_copy_makes_nothing_larger_from_a_cluster_that_is_unjoined_or_gone_or_keeps_a_part() -> None:
+    unjoined = cluster("a")
+    unjoined = msgspec.structs.replace(
+        unjoined, metadata=msgspec.structs.replace(unjoined.metadata, deletion_timestamp=at(0))
+    )
+    bound = aggregated(binding(LEAVING_ONE, 4, targets(b=4), (leaving("a", 4),)))
+    for home in ((unjoined,), (dead("a"),), ()):
+        copies = table(bound, fleet(*home, cluster("b")), {"a": running(12, 12)}, at(1))
+        assert replacement_sizes(bound.spec, copies, at(1), GRACE_SECONDS) is None
+    bound = aggregated(binding(LEAVING_ONE, 4, targets(a=2, b=2), (leaving("a", 2),)))
+    copies = table(bound, fleet(cluster("a"), cluster("b")), {"a": running(12, 12)}, at(1))
+    found = replacement_sizes(bound.spec, copies, at(1), GRACE_SECONDS)
+    assert found is not None
+    assert found.sizes == {"b": 2}
+
+
 def test_a_task_that_counts_no_replicas_is_about_all_of_them() -> None:
     bound = aggregated(binding(LEAVING_ONE, 4, targets(b=4), (leaving("a", None),)))
     copies = table(bound, fleet(cluster("a"), cluster("b")), {"a": running(12, 12)}, at(1))
