@@ -140,6 +140,9 @@ class RestoresChecker:
             return True
         targets = {name: replicas for name, replicas in replicas_of(binding).items() if name != member}
         since = scene.evidence_since(member)
+        others = [scene.truth.copies(name, binding).best_since(since) for name in scene.truth.members if name != member]
+        if spec.is_divided and sum(max(0, each) for each in others) >= spec.replicas:
+            return True
         ready = {name: scene.truth.copies(name, binding).best_since(since) for name in targets}
         return covers(binding, targets) and all(ready[name] >= replicas for name, replicas in targets.items())
 
