@@ -1,11 +1,13 @@
-"""Five outages of real processes: what `what-if` tells of a snapshot, and `rehearse` plays on it, is what happens.
+"""Five outages of real processes: what `what-if` and `resilience` tell of a snapshot is what happens. So is what
+`rehearse` plays on it.
 
-Places and held reasons are compared; instants are compared on the virtual clock, where they can be (tests/world).
+Places, held reasons, and what serves in the members that are left are compared. Instants are compared on the virtual
+clock, where they can be (tests/world).
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -13,6 +15,7 @@ from kubeapi.codec import render_yaml
 from kubeapi.meta import Manifest
 from leeward.answers.fleet_state import FleetState, decode_state
 from leeward.answers.imagined import ImaginedChange
+from leeward.answers.resilience import survey
 from leeward.answers.what_if import what_if
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.sim.rehearsal.rehearsal import rehearse
@@ -33,8 +36,18 @@ APPS: dict[str, tuple[int, Manifest]] = {
     "all": (1, DUPLICATED),
     "one": (2, {**DUPLICATED, **ONE_CLUSTER}),
 }
+MEMBERS = frozenset({"member1", "member2", "member3"})
 Fates = dict[str, tuple[dict[str, int], str]]
 """Clusters in which each application is, and the reason for which it is held."""
+
+
+class Loss(NamedTuple):
+    """Replicas that serve no more, the applications that they are of, and those that serve nobody."""
+
+    missing: int
+    wanting: int
+    nobody: int
+
 
 pytestmark = [pytest.mark.processes, needs_kubectl]
 
@@ -62,8 +75,14 @@ def test_five_outages_are_told_and_rehearsed_as_they_happen(fleet: Fleet, tmp_pa
         told, played = foretold(state, fails, drained), rehearsed(state, fails, drained)
         assert told == played
         assert told != fates(fleet), "something is to happen"
+        before = serving(fleet, MEMBERS)
         begin()
         fleet.eventually(lambda told=told: fates(fleet) == told, f"{fails or drained}: {told}")
+        if fails:
+            loss = surveyed(state, fails)
+            fleet.eventually(
+                lambda loss=loss, before=before, fails=fails: loss == lost(fleet, before, fails), f"{fails}: {loss}"
+            )
         end()
         if fails != ["member1", "member2"]:
             fleet.eventually(lambda: is_calm(fleet), "all is well again")
@@ -96,6 +115,28 @@ def rehearsed(state: FleetState, fails: Sequence[str], drained: Sequence[str]) -
     report = rehearse(state, Scenario(api_version=API_VERSION, kind="Rehearsal", spec=spec))
     assert (report.left_out, report.differs) == ([], [])
     return {each.workload.rpartition("/")[2]: (each.after, each.held) for each in report.applications}
+
+
+def surveyed(state: FleetState, fails: Sequence[str]) -> Loss:
+    (loss,) = survey(state, {"loss": frozenset(fails)}).losses
+    return Loss(loss.missing, loss.wanting, loss.nobody)
+
+
+def lost(fleet: Fleet, before: Mapping[str, int], fails: Sequence[str]) -> Loss:
+    """Loss that the members left show. What would gain nothing is kept by choice, and missed by nobody."""
+    after, now = serving(fleet, MEMBERS.difference(fails)), fates(fleet)
+    kept = {name for name, (_, held) in now.items() if held == "NothingToGain"}
+    missing = [before[name] - after[name] for name in before.keys() - kept]
+    return Loss(sum(missing), sum(map(bool, missing)), sum(not after[name] for name in before))
+
+
+def serving(fleet: Fleet, members: Collection[str]) -> dict[str, int]:
+    """Ready replicas of each application in these members."""
+    found = [item for name in members for item in fleet.get("deployments", context=name)["items"]]
+    return {
+        app: sum(each["status"].get("readyReplicas", 0) for each in found if each["metadata"]["name"] == app)
+        for app in APPS
+    }
 
 
 def fates(fleet: Fleet) -> Fates:
