@@ -60,6 +60,7 @@ def test_an_application_is_looked_at_as_often_as_something_of_it_changes() -> No
             assert not [n for n in moved if "member1" in world.assigned(f"web{n}-deployment")]
             told = reconciled(world) - before
             assert told["resource-detector"] == 0, "only where it goes has changed, which is the scheduler's"
+            assert told["binding-controller"] <= 7 * len(moved), "each write of its status is looked at, where few move"
             assert told["scheduler"] <= 4 * len(moved), (
                 "it is lost, which those that stay are told, too; it moves; it has moved; and once if that takes long"
             )
