@@ -5,6 +5,7 @@ and puts into tests/data/formats/VERSION, of the present version alone:
 
     snapshot.json   the picture that `leeward snapshot` writes, while member1 is dead
     decision.json   the record of `leeward explain --record` about what is moving
+    group.json      such a record about a member of a group that is held
     states.json     the brake while it is engaged, the heartbeat with a gap, and Clusters with what they remember
     switch.json     the records of a switch from Karmada, as they are between there and back
     backup.tar      a backup of the store that is kept there, with keys that open nothing
@@ -35,12 +36,14 @@ from tests.migration.aggregated import AggregatedWorld
 from tests.migration.test_adopting import LEASE_MANIFESTS
 from tests.migration.test_adopting import play as play_switch
 from tests.recorded_format import FORMATS, unpack_store
-from tests.world.stories import apply, by_weight, deployment, play, policy
+from tests.world.stories import apply, by_weight, deployment, held, play, policy
+from tests.world.test_groups import WEB, member_of, running
 from tests.world.test_safety import brake_engaged
 
-SNAPSHOT, DECISION, STATES, SWITCH, BACKUP, SHAPES = (
+SNAPSHOT, DECISION, GROUP, STATES, SWITCH, BACKUP, SHAPES = (
     "snapshot.json",
     "decision.json",
+    "group.json",
     "states.json",
     "switch.json",
     "backup.tar",
@@ -80,7 +83,16 @@ def record() -> None:
         maps = await world.user.list(CONFIG_MAP_MANIFESTS, SYSTEM_NAMESPACE)
         found[SWITCH] = encode([each for each in maps.items if each["metadata"]["name"].startswith(RECORDS)])
 
+    async def group(world: World) -> None:
+        home = await running(world, member_of("shop", "web"), member_of("shop", "db", ("member1",)))
+        await world.member(home).stop()
+        await world.until(lambda: held(world, WEB) == "GroupHeld", 900)
+        found[GROUP] = record_of(
+            await read_fleet(world.client, world.clock, "recorded"), asked_of("deploy/web", "default")
+        )
+
     play(outage)
+    play(group)
     play_switch(switch, applications=False)
     for name, data in found.items():
         write_file(FORMATS / __version__ / f"{name}.gz", gzip.compress(data, mtime=0), mode=0o644)

@@ -29,7 +29,6 @@ from leeward.core.placement.check import Violation
 from leeward.core.scheduling import Trace
 from leeward.manager import member_side
 from leeward.planning import group_decisions
-from simulator.histories import decision_replay
 
 ATTEMPTS = 4
 
@@ -49,7 +48,6 @@ def _decided_by(decide: Callable[[Snapshot], Decision]) -> Generator[None]:
     with (
         mock.patch.object(group_decisions, "decide", without_trace),
         mock.patch.object(scheduling_cycle, "check", nothing_wrong),
-        mock.patch.object(decision_replay, "decide", decide),
     ):
         yield
 

@@ -17,10 +17,11 @@ from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.controllers.scheduler import event_handlers
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.copies.evidence import FULLY_APPLIED
-from leeward.core.placement import Decision, Snapshot, concern, decide
+from leeward.core.placement import Decision, Snapshot, concern
 from leeward.core.placement.concern import ClusterConcern, concern_of, is_decided_alike
 from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet
+from leeward.planning.group_decisions import decide_together
 from leeward.planning.recording import decode_snapshot, encode_snapshot
 from simulator.histories.decision_replay import DecisionReplay
 from simulator.histories.generator import draw_history
@@ -68,7 +69,7 @@ class OtherFleets:
     def _look_again(self, snapshot: Snapshot, placed: Binding) -> None:
         """Decides on what was written, at the same instant."""
         known: Any = placed
-        after = decide(dataclasses.replace(decode_snapshot(encode_snapshot(snapshot)), binding=known))
+        after = decide_together(dataclasses.replace(decode_snapshot(encode_snapshot(snapshot)), binding=known))
         if written(placed, after, snapshot.now) != placed or after.wake_at is not None:
             self.missed.append(f"{owner_of(placed)} is not settled: {after}")
 
@@ -80,7 +81,7 @@ class OtherFleets:
             return
         self.immaterial += bool(grounds)
         _become(fleet, name, state)
-        if what := difference(decision, decide(again)):
+        if what := difference(decision, decide_together(again)):
             self.missed.append(f"{owner_of(again.binding)}, {name} as it was before: {what}")
         _become(fleet, name, present)
 
@@ -94,7 +95,9 @@ class OtherFleets:
             reported: Any = msgspec.structs.replace(binding, status=status)
             is_alike = is_decided_alike(binding, reported)
             self.reports[is_alike] += 1
-            if is_alike and (what := difference(decision, decide(dataclasses.replace(again, binding=reported)))):
+            if is_alike and (
+                what := difference(decision, decide_together(dataclasses.replace(again, binding=reported)))
+            ):
                 self.missed.append(f"{owner_of(binding)}, reported as {health or 'nothing'}: {what}")
 
     def _remember(self, snapshot: Snapshot) -> None:

@@ -10,7 +10,8 @@ from kubecluster.settings import WorkloadSettings
 from leeward.answers.explanation import Explanation
 from leeward.answers.fates import Fate
 from leeward.answers.imagined import ImaginedChange
-from leeward.answers.subjects import asked_of, explain_in, read_asked
+from leeward.answers.replay import replay
+from leeward.answers.subjects import asked_of, explain_in, read_asked, record_of
 from leeward.answers.what_if import what_if
 from leeward.api.meta import find_condition
 from leeward.api.moves_with import GROUP_LEFT, MOVES_WITH_ANNOTATION
@@ -18,6 +19,7 @@ from leeward.api.names import EVICTION_HELD_CONDITION, FAILBACK_AFTER_ANNOTATION
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.drain import start_drain
+from leeward.planning.recording import decode_recorded
 from leeward.sim.world import Mode, World
 from tests.world.estimators import WorldEstimator, play_with_estimators
 from tests.world.pictures import picture
@@ -434,6 +436,18 @@ def test_answers_show_the_group() -> None:
         await world.sleep(5)
         told = what_if(await picture(world), ImaginedChange(fails=frozenset({home})))
         assert {each.workload: each.fate for each in told.applications}["Deployment default/web"] is Fate.MOVES
+
+    play(story, THREE)
+
+
+def test_a_recorded_decision_holds_the_group() -> None:
+    async def story(world: World) -> None:
+        home = await running(world, member_of("shop", "web"), member_of("shop", "db", ("member1",)))
+        await world.member(home).stop()
+        await world.until(lambda: held(world, WEB) == "GroupHeld", 900)
+        told = replay(*decode_recorded(record_of(await picture(world), asked_of("deploy/web", "default"))))
+        assert (told.now.held, told.is_same) == ("GroupHeld", True)
+        assert any("Deployment db would not come" in sentence for sentence in told.why)
 
     play(story, THREE)
 

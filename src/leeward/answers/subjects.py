@@ -10,15 +10,14 @@ from leeward.answers.cluster_explanation import ClusterExplanation, explain_clus
 from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.explanation import Explanation, explain_binding
 from leeward.answers.fleet_state import BindingName, FleetState, binding_of_work
-from leeward.answers.moving_group import group_sentence
 from leeward.answers.reading import read_fleet, read_for
 from leeward.answers.unclaimed_template import told_unclaimed, unclaimed_in
 from leeward.answers.work_explanation import WorkExplanation, explain_work
 from leeward.api.moves_with import MOVES_WITH_ANNOTATION
 from leeward.api.names import EXECUTION_SPACE_PREFIX, binding_name
 from leeward.api.resource import WORKS
-from leeward.core.placement import decide
 from leeward.operations import OperationFailed
+from leeward.planning.group_decisions import decide_together
 from leeward.planning.recording import RecordedOutcome, encode_snapshot
 
 Answer = Explanation | ClusterExplanation | WorkExplanation
@@ -123,11 +122,7 @@ def record_of(state: FleetState, asked: AskedOf) -> bytes:
     if asked.kind in (SubjectKind.CLUSTER, SubjectKind.WORK):
         raise OperationFailed(f"--record: nothing is decided about {asked.text}; name an application or a binding")
     snapshot = snapshot_of(state, _binding_of(state, asked), fleet_of(state))
-    if any(group_sentence(state, snapshot.binding)):
-        raise OperationFailed(
-            "--record: a group decides together, and no record holds its members yet; use --from FILE"
-        )
-    return encode_snapshot(snapshot, RecordedOutcome.of(decide(snapshot), __version__))
+    return encode_snapshot(snapshot, RecordedOutcome.of(decide_together(snapshot), __version__))
 
 
 async def read_asked(client: Client, clock: Clock, asked: AskedOf, control_plane: str) -> FleetState:

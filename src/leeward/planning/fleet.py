@@ -125,7 +125,7 @@ class Fleet(ClusterArrays):
             self.facts_revision += 1
             self._facts_changed[row] = self.facts_revision
         if has_new_room:
-            self._note_capacity([cluster.name])
+            self.note_capacity([cluster.name])
 
     def remove(self, name: str) -> None:
         if self._by_name.pop(name, None) is not None:
@@ -140,11 +140,11 @@ class Fleet(ClusterArrays):
 
     def reserve(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> None:
         """Takes from the fleet's capacity what the binding gets beyond what it has."""
-        self._note_capacity(self.reservations.reserve(key, spec, targets))
+        self.note_capacity(self.reservations.reserve(key, spec, targets))
 
     def release(self, key: str, unless_at: tuple[TargetCluster, ...] | None = None) -> None:
         """Gives back what was reserved for the binding, unless it went just there."""
-        self._note_capacity(self.reservations.release(key, unless_at))
+        self.note_capacity(self.reservations.release(key, unless_at))
 
     def stays_until(self, key: Hashable, leaves_at: Callable[[Cluster], datetime | None]) -> Floats:
         make = partial(CachedStays, leaves_at, self.clusters)
@@ -217,7 +217,8 @@ class Fleet(ClusterArrays):
         self._answers: dict[Hashable, tuple[tuple[int, int], Placed | Unplaceable]] = {}
         self._answer_bytes = 0
 
-    def _note_capacity(self, names: Sequence[str]) -> None:
+    def note_capacity(self, names: Sequence[str]) -> None:
+        """Takes in that there is more or less room in these clusters."""
         if self._stale or not names:
             return
         self.capacity_revision += 1

@@ -9,17 +9,14 @@ it is have to find a place in the same cluster, or nobody goes:
     that place does not take it      all go on to a third one, or it goes alone out of a cluster that is lost
 
 A member that is not due itself follows by the decision for a cluster that has to be left: all guards hold, and the law.
-Nobody is deleted to follow, nor under the brake. A member without a place waits for the others' cluster.
-
-Every member comes to the same answer, whoever is decided first. The room of those that follow is reserved. Between two
-writes much can change: evictions wait for who is left behind, and the last to move leads.
-
-Holds: S1, S2, S11. Karmada's workload affinity is a filter: there each member moves by itself.
+Nobody is deleted to follow, nor under the brake. A member without a place waits for the others' cluster. Every member
+comes to the same answer, whoever is decided first. Between two writes much can change: evictions wait for who is left
+behind, and the last to move leads. Holds: S1, S2, S11. Karmada's workload affinity is a filter: there each moves alone.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 
@@ -28,7 +25,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.moves_with import GROUP_LEFT, MOVES_WITH_ANNOTATION
 from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
-from leeward.api.work import GracefulEvictionTask
+from leeward.api.work import Binding, GracefulEvictionTask, Work
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.watched_time import BEGINNING
@@ -47,40 +44,54 @@ from leeward.planning.fleet import Fleet
 MOST_PLACES = 8
 """Clusters that are tried for a group before it is held."""
 RETRY = timedelta(minutes=1)
+Beside = tuple[tuple[Binding, Decision], ...]
 
 
-def decide_together(snapshot: Snapshot, trace: Trace | None = None, *, reserves: bool = True) -> Decision:
-    """Decision for a binding, with the others of its group, whom the fleet knows. `reserves`: takes room for them."""
+def decide_together(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
+    """Decision for a binding, with the others of its group, whom the fleet knows."""
+    return decide_for_group(snapshot, trace)[0]
+
+
+def decide_for_group(snapshot: Snapshot, trace: Trace | None = None) -> tuple[Decision, Beside]:
+    """Decision for a binding, and those of members that come along, whose room is to be reserved."""
     fleet, alone = snapshot.clusters, decide(snapshot, trace)
-    names = fleet.together.beside(snapshot.binding) if isinstance(fleet, Fleet) else []
-    is_karmadas = snapshot.settings.exact_health and MOVES_WITH_ANNOTATION not in snapshot.binding.metadata.annotations
-    if not names or not isinstance(fleet, Fleet) or _is_over(snapshot) or is_karmadas:
-        return alone
-    namespace = snapshot.binding.namespace
-    looked = {name: each for name in names if (each := fleet.together.look(namespace, name))}
-    members = {
-        name: replace(snapshot, binding=b, works=w, budget=UNLIMITED, quota_refusal="")
-        for name, (b, w) in looked.items()
+    members = members_of(snapshot)
+    if not members or not isinstance(fleet, Fleet):
+        return alone, ()
+    others = {
+        name: each
+        for name, (binding, works) in members.items()
+        if not _is_over(each := replace(snapshot, binding=binding, works=works, budget=UNLIMITED, quota_refusal=""))
+        and _place_of(each) is not None
     }
-    kept = {name: each for name, each in members.items() if not _is_over(each) and _place_of(each) is not None}
-    own = snapshot.binding.name
-    group = fleet.together.group_of(snapshot.binding)
-    found = _Group(fleet, group, own, dict(sorted({**kept, own: snapshot}.items())), {own: alone}, reserves).decide()
+    own, name = snapshot.binding.name, fleet.together.group_of(snapshot.binding)
+    group = _Group(fleet, name, own, dict(sorted({**others, own: snapshot}.items())), {own: alone})
+    with fleet.reservations.tentatively(fleet.note_capacity):
+        found = group.decide()
     if not alone.withdrawn or found.withdrawn:
-        return found
-    return decide_together(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), reserves=reserves)
+        return found, tuple((group.members[n].binding, each) for n, each in group.beside.items())
+    return decide_for_group(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)))
+
+
+def members_of(snapshot: Snapshot) -> Mapping[str, tuple[Binding, Mapping[str, Work]]]:
+    """Bindings with which another is decided, by name, with their Works; none where it is decided alone."""
+    fleet, binding = snapshot.clusters, snapshot.binding
+    is_karmadas = snapshot.settings.exact_health and MOVES_WITH_ANNOTATION not in binding.metadata.annotations
+    if not isinstance(fleet, Fleet) or is_karmadas or _is_over(snapshot):
+        return {}
+    return {n: each for n in fleet.together.beside(binding) if (each := fleet.together.look(binding.namespace, n))}
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """`members` are snapshots by binding, sorted; `alone` are decisions without the group, once they are asked."""
+    """`members` are snapshots by binding, sorted; `alone` decisions without the group, `beside` of who comes along."""
 
     fleet: Fleet
     name: str
     own: str
     members: Mapping[str, Snapshot]
     alone: dict[str, Decision]
-    reserves: bool
+    beside: dict[str, Decision] = field(default_factory=dict[str, Decision])
     refusals: list[str] = field(default_factory=list[str])
     refused_by: set[str] = field(default_factory=set[str])
 
@@ -106,10 +117,10 @@ class _Group:
 
     def _leave(self, place: str, goals: Collection[str] | None, who: Collection[str], follows: bool) -> Decision | None:
         """Decision by which all that are `who` leave the place for one of the goals, or of their own choices."""
-        for name in who if self.reserves else ():
+        for name in who:
             self.fleet.release(owner_of(self.members[name].binding), self.members[name].binding.spec.clusters)
         self.alone.clear()
-        is_leaving = follows or any(place in _left_by(self._alone(name)) for name in who)
+        is_leaving = follows or any(place in _leaving(self._alone(name)) for name in who)
         for goal in self._places(who) if goals is None else goals:
             if (found := self._all_to(goal, who, is_leaving=is_leaving)) is not None:
                 return found
@@ -120,25 +131,19 @@ class _Group:
             self.alone[name] = decide(self.members[name])
         return self.alone[name]
 
-    def _moves(self, name: str) -> bool:
-        return target_of(self._alone(name).clusters) not in ("", None, _place_of(self.members[name]))
-
     def _is_left_behind(self, place: str) -> bool:
-        """Tells whether another member is on its way to a place where it may stay.
-
-        It comes from this place, or left later from one that both are leaving."""
-        own = {name: (_began(task), self.own) for name, task in _leaving(self.members[self.own]).items()}
+        """Tells whether another has left this place for one where it may stay, or left a place of both later."""
+        tasks = _leaving(self.members[self.own]).values()
+        own = {task.from_cluster: (task.creation_timestamp or BEGINNING, self.own) for task in tasks}
         return any(
-            cluster == place or (cluster in own and (_began(task), name) > own[cluster])
+            cluster == place or (cluster in own and (task.creation_timestamp or BEGINNING, name) > own[cluster])
             for name, each in self.members.items()
             if name != self.own and self._is_settled(each, place)
             for cluster, task in _leaving(each).items()
         )
 
     def _waiting(self, decision: Decision) -> Decision:
-        """The decision, with evictions that wait, until they are late, for members in or from the same cluster.
-
-        They tell who follows where it comes from."""
+        """The decision, with evictions that wait, until they are late, for members in or from the same cluster."""
         snapshot, goal = self.members[self.own], target_of(decision.clusters)
         others = [each for each in self.members.values() if _place_of(each) != goal]
         shared = {_place_of(each) for each in others}.union(*map(_leaving, others)).intersection(decision.finished)
@@ -173,8 +178,9 @@ class _Group:
 
     def _places(self, moving: Collection[str]) -> Iterator[str]:
         """Clusters in the order in which the first member that moves by itself would choose them."""
-        first = next((name for name in moving if self._moves(name)), None)
-        goal, tried = target_of(self._alone(first).clusters) if first else None, set[str]()
+        goals = {name: target_of(self._alone(name).clusters) for name in moving}
+        first = next((name for name, goal in goals.items() if goal and goal != _place_of(self.members[name])), None)
+        goal, tried = goals[first] if first else None, set[str]()
         while first and goal and goal not in tried and len(tried) < MOST_PLACES:
             yield goal
             tried.add(goal)
@@ -193,12 +199,13 @@ class _Group:
                 self.refused_by.add(name)
                 break
             decided[name] = found
-            if self.reserves:
-                self.fleet.reserve(owner_of(binding), binding.spec, found.clusters)
-        is_whole = len(decided) == len(moving)
-        for name in () if not self.reserves else decided if not is_whole else (self.own,):
+            self.fleet.reserve(owner_of(binding), binding.spec, found.clusters)
+        if len(decided) == len(moving):
+            self.beside.update((name, each) for name, each in decided.items() if name != self.own)
+            return decided[self.own]
+        for name in decided:
             self.fleet.release(owner_of(self.members[name].binding))
-        return decided[self.own] if is_whole else None
+        return None
 
     def _to(self, goal: str, name: str, *, is_leaving: bool) -> Decision | str:
         """Decision by which a member goes to the cluster, or the reason why it does not."""
@@ -263,7 +270,7 @@ class _Group:
         message, spec = f"its group {self.name} is kept together: {why}", snapshot.binding.spec
         held = Condition(EVICTION_HELD_CONDITION, "True", HeldReason.GROUP_HELD.value, message)
         stays = self._asked(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), self.fleet.keys())
-        opened = _left_by(stays) - _leaving(snapshot).keys()
+        opened = _leaving(stays).keys() - _leaving(snapshot).keys()
         if place and target_of(stays.clusters) == place and not opened:
             return replace(stays, held=held, wake_at=min(stays.wake_at or snapshot.now + RETRY, snapshot.now + RETRY))
         return Decision(
@@ -282,17 +289,9 @@ def _place_of(member: Snapshot) -> str | None:
     return target_of(member.binding.spec.clusters)
 
 
-def _leaving(member: Snapshot) -> dict[str, GracefulEvictionTask]:
-    """Open tasks by the cluster that they are from."""
-    return {task.from_cluster: task for task in member.binding.spec.graceful_eviction_tasks}
-
-
-def _began(task: GracefulEvictionTask) -> datetime:
-    return task.creation_timestamp or BEGINNING
-
-
-def _left_by(decision: Decision) -> set[str]:
-    return {task.from_cluster for task in decision.eviction_tasks}
+def _leaving(which: Snapshot | Decision) -> dict[str, GracefulEvictionTask]:
+    tasks = which.eviction_tasks if isinstance(which, Decision) else which.binding.spec.graceful_eviction_tasks
+    return {task.from_cluster: task for task in tasks}
 
 
 def _is_over(member: Snapshot) -> bool:

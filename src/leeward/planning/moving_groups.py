@@ -25,7 +25,7 @@ class MovingGroups:
         self, bindings: Iterable[Binding] = (), look: Look = lambda _, __: None, *, affinity: bool = False
     ) -> None:
         self._affinity = affinity
-        self.look = look
+        self.look: Look = look
         self._group_of: dict[tuple[str, str], str] = {}
         self._members: dict[tuple[str, str], set[str]] = {}
         for binding in bindings:

@@ -2,11 +2,11 @@
 
 `decide(decode_snapshot(encode_snapshot(snapshot)))` is `decide(snapshot)`. Of a fleet it keeps what this binding could
 be told: its clusters, what is reserved in them for others, what estimators answered about its replicas, where the
-others of its affinity groups are, which clusters hold claims of its template, and the quotas of its namespace. Objects
-are written whole; a status may hold what its user regards as secret.
+others of its affinity groups are, which clusters hold claims of its template, and the quotas of its namespace; also of
+those with which it moves. Objects are written whole; a status may hold what its user regards as secret.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -25,9 +25,11 @@ from leeward.core.quota.quota_room import ReportedQuota
 from leeward.core.quota.usage import amounts_of
 from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.estimates import Question
+from leeward.planning.batch import owner_of
 from leeward.planning.estimates import Estimates
 from leeward.planning.fleet import Fleet, placement_fleet
-from leeward.planning.reservations import Reserved
+from leeward.planning.group_decisions import members_of
+from leeward.planning.reservations import Reserved, Targets
 from leeward.planning.workload_groups import GroupMember, WorkloadGroups
 
 API_VERSION, KIND = "leeward.dev/v1alpha1", "PlacementSnapshot"
@@ -80,6 +82,16 @@ class RecordedQuota(Object, frozen=True):
         return ReportedQuota(self.spec, amounts_of(self.hard), amounts_of(self.used), self.name)
 
 
+class RecordedMember(Object, frozen=True):
+    """Record of a binding that moves with the snapshot's. `promised` are targets for which room is reserved."""
+
+    binding: ResourceBinding
+    works: Mapping[str, Work] = {}
+    promised: Targets | None = None
+    group_members: tuple[GroupMember, ...] = ()
+    claims: Mapping[str, tuple[str, ...]] = {}
+
+
 class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
     """The file's layout. `binding` is one of two kinds; `reserved`, `works` and `quotas` are by cluster name. `claims`
     are the clusters that hold each claim which the template names."""
@@ -103,6 +115,7 @@ class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
     quotas: Mapping[str, tuple[RecordedQuota, ...]] = {}
     workload_affinity: bool = False
     multiple_pod_templates: bool = False
+    together: tuple[RecordedMember, ...] = ()
     outcome: RecordedOutcome | None = None
 
 
@@ -111,14 +124,11 @@ class _Kind(Object, frozen=True):
 
 
 def encode_snapshot(snapshot: Snapshot, outcome: RecordedOutcome | None = None) -> bytes:
-    """Encodes the snapshot as indented JSON, with what was decided where that is given.
-
-    To be called before anything else is decided on the same fleet, which is a `Fleet`.
-    """
+    """Encodes the snapshot as indented JSON, with what was decided, before anything else is decided on its `Fleet`."""
     binding, fleet = snapshot.binding, snapshot.clusters
     assert isinstance(fleet, Fleet)
     kind = "ClusterResourceBinding" if isinstance(binding, ClusterResourceBinding) else "ResourceBinding"
-    asked = fleet.estimates.about(binding.spec)
+    together = tuple(_member(fleet, each, works) for each, works in members_of(snapshot).values())
     recorded = RecordedSnapshot(
         api_version=API_VERSION,
         kind=KIND,
@@ -133,21 +143,35 @@ def encode_snapshot(snapshot: Snapshot, outcome: RecordedOutcome | None = None) 
         settings=snapshot.settings,
         quota_refusal=snapshot.quota_refusal,
         reserved=fleet.reservations.all(),
-        estimates=tuple(
-            RecordedEstimate(requirements=question.requirements, components=question.components, answers=answers)
-            for question, answers in asked
-        ),
+        estimates=_estimates(fleet, (binding, *(each.binding for each in together))),
         group_members=() if fleet.groups is None else fleet.groups.members_beside(binding),
-        claims={name: tuple(clusters) for name, clusters in fleet.claims.of(binding.spec).items()},
+        claims=_claims(fleet, binding),
         quotas={
             name: tuple(map(RecordedQuota.of, quotas))
             for name, quotas in fleet.reservations.quotas(binding.spec.resource.namespace).items()
         },
         workload_affinity=fleet.groups is not None,
         multiple_pod_templates=fleet.profile.multiple_pod_templates,
+        together=together,
         outcome=outcome,
     )
     return msgspec.json.format(encode(recorded), indent=1)
+
+
+def _member(fleet: Fleet, binding: Binding, works: Mapping[str, Work]) -> RecordedMember:
+    assert isinstance(binding, ResourceBinding)
+    beside = () if fleet.groups is None else fleet.groups.members_beside(binding)
+    promised = fleet.reservations.targets.get(owner_of(binding))
+    return RecordedMember(binding, works, promised, beside, _claims(fleet, binding))
+
+
+def _estimates(fleet: Fleet, bindings: Iterable[Binding]) -> tuple[RecordedEstimate, ...]:
+    asked = {question.key: (question, n) for each in bindings for question, n in fleet.estimates.about(each.spec)}
+    return tuple(RecordedEstimate(q.requirements, q.components, answers) for q, answers in asked.values())
+
+
+def _claims(fleet: Fleet, binding: Binding) -> Mapping[str, tuple[str, ...]]:
+    return {name: tuple(clusters) for name, clusters in fleet.claims.of(binding.spec).items()}
 
 
 def decode_snapshot(data: bytes) -> Snapshot:
@@ -195,4 +219,14 @@ def _fleet_of(recorded: RecordedSnapshot, binding: Binding) -> Fleet:
     fleet.claims.put(binding.spec.resource, recorded.claims)
     for name, reserved in recorded.reserved.items():
         fleet.reservations.restore(name, reserved)
+    for each in recorded.together:
+        fleet.together.put(each.binding)
+        fleet.claims.put(each.binding.spec.resource, each.claims)
+        if groups is not None:
+            groups.restore(each.binding, each.group_members)
+        if each.promised is not None:
+            fleet.reservations.targets[owner_of(each.binding)] = each.promised
+    fleet.together.put(binding)
+    known = {each.binding.name: (each.binding, each.works) for each in recorded.together}
+    fleet.together.look = lambda _, name: known.get(name)
     return fleet

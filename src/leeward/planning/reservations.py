@@ -7,7 +7,8 @@ ResourceQuotaEstimate).
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,10 +31,11 @@ NOBODY: Set[str] = frozenset()
 
 
 class Reserved(Object, frozen=True):
-    """Reservation for other bindings in a cluster: so many replicas, each with these requests."""
+    """Reservation for another binding, its `owner`, in a cluster: so many replicas, each with these requests."""
 
     replicas: int
     resource_request: Mapping[str, Quantity] = {}
+    owner: str = ""
 
 
 class Part(NamedTuple):
@@ -45,6 +47,7 @@ class Part(NamedTuple):
 
 
 Parts = tuple[Part, ...]
+Targets = tuple[TargetCluster, ...]
 
 
 @dataclass(slots=True)
@@ -80,6 +83,10 @@ class _Account:
                 self.quotas.pop(part.namespace, None)
         return True
 
+    def copy(self) -> "_Account":
+        reserved, quotas, namespaces = dict(self.reserved), dict(self.quotas), Counter(self.namespaces)
+        return _Account(self.cluster, _capacity_of(self.cluster), reserved, list(reserved.values()), quotas, namespaces)
+
     def left(self) -> Capacity | None:
         due, self.due = self.due, []
         for part in (part for parts in due for part in parts):
@@ -95,12 +102,24 @@ class _Account:
 
 
 class Reservations:
-    """Capacity per cluster; `reserve` and `release` say which clusters have changed."""
+    """Capacity per cluster, and the `targets` that room is reserved for. Changes name the clusters concerned."""
 
     def __init__(self, read_quotas: ReadQuotas = no_quotas) -> None:
         self._read_quotas = read_quotas
         self._accounts: dict[str, _Account] = {}
-        self._targets: dict[str, tuple[TargetCluster, ...]] = {}
+        self.targets: dict[str, Targets] = {}
+        self._copied: list[str] | None = None
+
+    @contextmanager
+    def tentatively(self, note: Callable[[Sequence[str]], None]) -> Generator[None]:
+        """Takes back what is reserved and released within. `note` is told the clusters of that."""
+        before, self._copied = (self._accounts, self.targets), list[str]()
+        self._accounts, self.targets = dict(self._accounts), dict(self.targets)
+        try:
+            yield
+        finally:
+            note(self._copied)
+            self._copied, (self._accounts, self.targets) = None, before
 
     def report(self, cluster: Cluster) -> bool:
         """Takes in what a cluster says of itself; whether its capacity changed. Its reservations are then fulfilled."""
@@ -155,18 +174,18 @@ class Reservations:
         `without` names bindings whose reservations are."""
         found: dict[str, tuple[Reserved, ...]] = {}
         for name, account in self._accounts.items():
-            parts = [part for key, parts in account.reserved.items() if key not in without for part in parts]
+            parts = [(key, part) for key, parts in account.reserved.items() if key not in without for part in parts]
             if parts and account.capacity is not None:
-                told = ((part.replicas, request_of(part.requirements)) for part in parts)
-                found[name] = tuple(Reserved(replicas=n, resource_request=each) for n, each in told)
+                found[name] = tuple(Reserved(part.replicas, request_of(part.requirements), key) for key, part in parts)
         return found
 
     def restore(self, name: str, reserved: Sequence[Reserved]) -> None:
-        """Reserves for nobody in particular what `reserved` told."""
+        """Reserves what `reserved` told, for its owners, or nobody in particular."""
         account = self._accounts.get(name)
         if account is not None and account.capacity is not None:
-            requests = [ComponentReplicaRequirements(resource_request=each.resource_request) for each in reserved]
-            account.reserve("", tuple(Part(of, each.replicas) for of, each in zip(requests, reserved, strict=True)))
+            for number, each in enumerate(reserved):
+                requirements = ComponentReplicaRequirements(resource_request=each.resource_request)
+                account.reserve(each.owner or f"#{number}", (Part(requirements, each.replicas),))
 
     def displaced(self, name: str, request: Request) -> int:
         """Number of what the request asks for, at most, that the reserved replicas take the place of."""
@@ -180,23 +199,24 @@ class Reservations:
         demands = ((part.replicas, _demand(request_of(part.requirements))) for part in parts)
         return sum(count * max(1, total(_displaced(demand, smallest))) for count, demand in demands)
 
-    def reserve(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> list[str]:
+    def reserve(self, key: str, spec: ResourceBindingSpec, targets: Targets) -> list[str]:
         """Reserves for the binding what it gets beyond what it has. Returns the clusters that have less now."""
         before = {target.name: target.replicas for target in spec.clusters}
         changed = [target.name for target in targets if self._reserve(key, spec, before, target)]
-        self._targets[key] = targets
+        self.targets[key] = targets
         return changed
 
-    def release(self, key: str, unless_at: tuple[TargetCluster, ...] | None = None) -> list[str]:
+    def release(self, key: str, unless_at: Targets | None = None) -> list[str]:
         """Gives back what was reserved, unless the binding went just there. Returns the clusters that have more now."""
-        reserved = self._targets.get(key)
+        reserved = self.targets.get(key)
         if reserved is None or reserved == unless_at:
             return []
-        del self._targets[key]
-        return [target.name for target in reserved if self._release(key, target.name)]
+        del self.targets[key]
+        accounts = ((target.name, self._changing(target.name)) for target in reserved)
+        return [name for name, account in accounts if account is not None and account.release(key)]
 
     def _reserve(self, key: str, spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> bool:
-        account = self._accounts.get(target.name)
+        account = self._changing(target.name)
         parts = tuple(part for part in parts_of(spec, before, target) if part.replicas > 0)
         if account is None or account.capacity is None or not parts:
             return False
@@ -209,9 +229,12 @@ class Reservations:
     def _quotas_of(self, namespace: str) -> QuotasByCluster:
         return self._read_quotas(namespace) if namespace else no_quotas(namespace)
 
-    def _release(self, key: str, name: str) -> bool:
+    def _changing(self, name: str) -> _Account | None:
         account = self._accounts.get(name)
-        return account is not None and account.release(key)
+        if account is not None and self._copied is not None and name not in self._copied:
+            self._copied.append(name)
+            self._accounts[name] = account = account.copy()
+        return account
 
 
 def parts_of(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> Parts:

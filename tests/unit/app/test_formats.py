@@ -15,6 +15,7 @@ from kubeapi.codec import encode, from_wire
 from kubeapi.core import Lease
 from kubeapi.meta import Manifest
 from kubeclient import Client
+from leeward import __version__
 from leeward.answers.explanation import ApplicationState, explain_binding
 from leeward.answers.fleet_state import decode_state, encode_state
 from leeward.answers.reading import attention_of
@@ -31,11 +32,13 @@ from leeward.core.cluster_health.flap_damping import parse_flapping
 from leeward.core.placement import decide
 from leeward.core.settings_in_force import parse_settings, render_settings
 from leeward.operations.brake import read_brake, release_brake
+from leeward.planning.group_decisions import decide_together
 from leeward.planning.recording import RecordedOutcome, decode_recorded, encode_snapshot
 from tests.format_shapes import Shapes, breaking_changes, read_shapes, shapes
 from tests.recorded_format import RELEASES
 from tests.recorded_states import (
     DECISION,
+    GROUP,
     SHAPES,
     SNAPSHOT,
     STATES,
@@ -113,6 +116,16 @@ def test_a_decision_is_read_whole_and_decided_again(release: str) -> None:
     assert (outcome.targets, outcome.leaves) == ({"member2": 2}, ("member1",))
     assert lost(data, encode_snapshot(snapshot, outcome)) == {}
     assert RecordedOutcome.of(decide(snapshot), outcome.version) == outcome
+
+
+def test_a_decision_about_a_group_is_read_whole_and_decided_again() -> None:
+    data = recorded_file(__version__, GROUP)
+    snapshot, outcome = decode_recorded(data)
+    assert outcome is not None
+    assert (outcome.targets, outcome.held) == ({"member1": 2}, "GroupHeld")
+    assert lost(data, encode_snapshot(snapshot, outcome)) == {}
+    assert RecordedOutcome.of(decide_together(snapshot), outcome.version) == outcome
+    assert RecordedOutcome.of(decide(snapshot), outcome.version) != outcome, "the group decides"
 
 
 def test_a_brake_that_is_engaged_stays_so_and_can_be_released(release: str, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_what_is_reserved_is_told_and_can_be_reserved_again() -> None:
     reservations.reserve("ns/a", replicas_of("2"), targets(m1=3, m3=1))
     reservations.reserve("ns/b", replicas_of("1"), targets(m1=1))
     told = reservations.all()
-    assert told == {"m1": (Reserved(3, {"cpu": "2"}), Reserved(1, {"cpu": "1"}))}
+    assert told == {"m1": (Reserved(3, {"cpu": "2"}, "ns/a"), Reserved(1, {"cpu": "1"}, "ns/b"))}
     restored = reservations_of(member("m1", cpu="10"), member("m3", cpu="nonsense"))
     for name in ("m1", "m3", "gone"):
         restored.restore(name, told["m1"])

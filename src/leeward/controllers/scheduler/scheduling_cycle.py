@@ -34,7 +34,7 @@ from leeward.planning.batch import owner_of, plan, turn_of
 from leeward.planning.estimates import Estimates
 from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.planning.fleet import has_many_terms, look_at_terms, placement_fleet
-from leeward.planning.group_decisions import decide_together
+from leeward.planning.group_decisions import decide_for_group, decide_together
 from leeward.planning.recording import encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from leeward.runtime.brake import BrakeView
@@ -226,10 +226,13 @@ class SchedulingCycle:
             works = self._bindings.works_by_cluster(key)
             known = binding, self._fleet, works, brake, budget, attention, self._settings, self._refusals.get(key, "")
             snapshot = Snapshot(*known, reason, now=now)
-            decision = decide_together(snapshot)
+            first, along = decide_for_group(snapshot)
             if self._on_decision is not None:
-                self._on_decision(snapshot, decision)
-            decision = self._checked(snapshot, decision)
+                self._on_decision(snapshot, first)
+            decision = self._checked(snapshot, first)
+            for beside, its in along if decision is first else ():
+                self._fleet.release(owner_of(beside), beside.spec.clusters)
+                self._fleet.reserve(owner_of(beside), beside.spec, its.clusters)
             self._limiter.settle(key, decision, now)
             if self._groups is not None and key.key.namespace:
                 self._groups.put(binding, decision.clusters)
@@ -277,11 +280,10 @@ class SchedulingCycle:
         try:
             for _, tainted in changed:
                 self._fleet.put(tainted)
-            ask = partial(decide_together, reserves=False)
             for key in concerned:
                 works = self._bindings.works_by_cluster(key)
                 then = expecting(bindings[key], self._fleet, works, brake, quota_refusal=self._refusals.get(key, ""))
-                told[key] = replace(plans[key], outage=foresee(then, plans[key], ask))
+                told[key] = replace(plans[key], outage=foresee(then, plans[key], decide_together))
         finally:
             for cluster, _ in changed:
                 self._fleet.put(cluster)
