@@ -308,6 +308,27 @@ def test_a_move_that_a_person_makes_has_no_floors() -> None:
     play(story, TWO)
 
 
+def test_s1_a_target_that_dies_while_it_is_waited_for_passes_its_size_on() -> None:
+    """The eviction of the target begins with the end of the first grace period."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        (lost,) = world.assigned(WEB)
+        await run_few(world, lost)
+        await world.member(lost).stop()
+        await world.until(lambda: lost not in world.assigned(WEB), 900)
+        (there,) = world.assigned(WEB)
+        while home in tasks(world, WEB) or await ready_replicas(world, home, "web") > 0:
+            ready = [await ready_replicas(world, name, "web") for name in (home, there)]
+            assert sum(max(0, count) for count in ready) >= 12
+            await world.sleep(1)
+        assert await ready_replicas(world, there, "web") == 12
+
+    play(story, THREE)
+
+
 def test_floors_end_with_the_grace_period_and_the_copy_stays() -> None:
     async def story(world: World) -> None:
         home = await scaled(world)

@@ -8,7 +8,7 @@ assigned. Divided copies that were there before replace the rest. They have no s
 than is asked for: then their own load decides. Replicas that a user asks for meanwhile are taken off a surplus.
 
 Nothing is remembered: a size is read off the reports each time. It ends with the eviction, at the latest with its grace
-period after the binding's last one. A copy in a cluster that is away counts for nothing.
+period after its newest target was made. A copy in a cluster that is away counts for nothing.
 
 An eviction waits for the sizes while more and more replicas become ready (`sizes_awaited_until`). Then the law alone
 decides (`core.eviction.progress`).
@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leeward.api.work import ResourceBindingSpec
-from leeward.core.cluster_health.watched_time import CLOCKS_APART, Attention
+from leeward.core.cluster_health.watched_time import BEGINNING, CLOCKS_APART, Attention
 from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.copies.evidence import was_there_before
 from leeward.core.interpreter.own_replicas import own_replicas
@@ -54,8 +54,9 @@ def replacement_sizes(
 
     Of copies that are not divided each new one is as large as the largest that leaves.
     """
-    instants = [task.creation_timestamp for task in spec.graceful_eviction_tasks]
-    latest = max((at for at in instants if at is not None and at <= now), default=now)
+    works = [row.work for row in copies.rows.values() if row.work is not None and row.assigned]
+    instants = [work.metadata.creation_timestamp for work in works]
+    latest = max((at for at in instants if at is not None and at <= now), default=BEGINNING)
     found = {name: _leaves_until(row, now, latest, grace_seconds) for name, row in copies.rows.items()}
     leaving = {name: end for name, end in found.items() if end is not None}
     rows = [copies.rows[name] for name in leaving]
@@ -101,8 +102,8 @@ def sizes_awaited_until(
 
 def _leaves_until(row: KnownCopy, now: datetime, latest: datetime, grace_seconds: float) -> datetime | None:
     """End of the time in which a copy makes its replacement larger: it leaves a cluster that is Ready, and is to run
-    until others serve. None without such a time, or where it is over. The time runs from the `latest` eviction: a copy
-    that was to replace it may be lost."""
+    until others serve. None without such a time, or where it is over. The time runs from the `latest` target's begin: a
+    copy that was to replace it may be lost."""
     task = row.task
     if task is None or row.home is None or not row.home.is_ready or row.home.is_being_deleted:
         return None
