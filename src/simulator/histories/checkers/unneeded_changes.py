@@ -156,7 +156,9 @@ class UnneededChangesChecker:
             return False
         if self._made_of.get(owners[0]["uid"]) != template["metadata"]["uid"]:
             return False
-        return not any(task.purge_mode == "Directly" for task in tasks_of(binding).values())
+        failover = binding.spec.failover
+        policies = [failover.cluster] if failover is not None and failover.cluster is not None else []
+        return all(wish.purge_mode != "Directly" for wish in (*tasks_of(binding).values(), *policies))
 
     def _must_stay(self, change: Change) -> bool:
         """Tells whether what it was put into is still shared, and its cluster has never left."""
