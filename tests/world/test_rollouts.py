@@ -2,7 +2,6 @@
 
 import pytest
 
-from kubeapi.meta import Manifest
 from leeward.answers.outage_report import report
 from leeward.answers.reading import read_outages
 from leeward.answers.rendered_copies import render_copies
@@ -204,22 +203,48 @@ def test_a_change_of_an_override_goes_from_stage_to_stage() -> None:
     told(story)
 
 
-@pytest.mark.parametrize("selector", [{"name": "web"}, {"labelSelector": {"matchLabels": {"tier": "edge"}}}])
-def test_a_change_of_an_override_waits_where_another_override_changes_labels(selector: Manifest) -> None:
-    """A label of a ClusterOverridePolicy selects the OverridePolicy: both are parts of the revision."""
+EDGE = {"labelSelector": {"matchLabels": {"tier": "edge"}}}
 
+
+async def with_tier(world: World) -> None:
+    """A ClusterOverridePolicy gives the application a label in each cluster."""
+    labels = [{"operator": "add", "value": {"tier": "edge"}}]
+    await world.client.create(CLUSTER_OVERRIDES, overriding("tier", {"name": "web"}, labelsOverrider=labels))
+
+
+def test_a_change_of_an_override_waits_where_another_override_changes_labels() -> None:
     async def story(world: World) -> None:
-        labels = [{"operator": "add", "value": {"tier": "edge"}}]
-        await world.client.create(CLUSTER_OVERRIDES, overriding("tier", {"name": "web"}, labelsOverrider=labels))
-        mine = overriding("tag", selector, imageOverrider=REPLACED)
+        await with_tier(world)
+        mine = overriding("tag", {"name": "web"}, imageOverrider=REPLACED)
         await world.client.create(OVERRIDES, mine, "default")
         await web_runs(world)
-        found = overriding("tag", selector, imageOverrider=[{**REPLACED[0], "value": "2"}])
+        found = overriding("tag", {"name": "web"}, imageOverrider=[{**REPLACED[0], "value": "2"}])
         await world.client.patch(OVERRIDES, "tag", {"spec": found["spec"]}, "default")
         await world.sleep(60)
         assert await images(world) == {"member1": "nginx:2", "member2": OLD, "member3": OLD}
         await world.until(lambda: reason(world) == "Complete", 1_800)
         assert await images(world) == dict.fromkeys(MEMBERS, "nginx:2")
+
+    told(story)
+
+
+def test_an_override_that_selects_by_overridden_labels_is_no_part_of_a_revision() -> None:
+    """All revisions have it, also those of before; neither it nor one of another application begins a rollout."""
+
+    async def story(world: World) -> None:
+        await with_tier(world)
+        await begun(world, GOOD)
+        revision = remembered(world).target
+        registry = [{"component": "Registry", "operator": "add", "value": "registry.example"}]
+        for name, selector in (("mine", EDGE), ("others", {"labelSelector": {"matchLabels": {"app": "other"}}})):
+            await world.client.create(OVERRIDES, overriding(name, selector, imageOverrider=registry), "default")
+        await world.sleep(60)
+        assert await images(world) == {
+            "member1": f"registry.example/{GOOD}",
+            "member2": f"registry.example/{OLD}",
+            "member3": f"registry.example/{OLD}",
+        }
+        assert remembered(world).target == revision
 
     told(story)
 

@@ -96,18 +96,6 @@ class OverrideIndex(Generic[P]):
             (self._policies[key][0], precision) for key, precision in found.items() if key in self._policies
         )
 
-    def search_any_labels(self, manifest: ReadOnlyManifest) -> Generator[None, None, tuple[Rules, ...]]:
-        """Rules of the policies that would select the manifest with some labels, by the names of the policies."""
-        found = set[Key]()
-        for scope in override_scopes_of(manifest):
-            lists = self._scopes.get(scope, _Selecting())
-            found |= lists.all | lists.by_name.get(manifest["metadata"].get("name", ""), set())
-            for asked, keys in enumerate(tuple(lists.by_label.values()), 1):
-                found |= keys
-                if asked % PAUSE_AFTER == 0:
-                    yield
-        return in_order((self._policies[key][0], ALL) for key in found if key in self._policies)
-
     def _by_labels(
         self, scope: Scope, lists: _Selecting, manifest: ReadOnlyManifest
     ) -> Generator[None, None, set[Key]]:

@@ -15,7 +15,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
 from leeward.api.work import Binding
-from leeward.core.overrides.applicable import EVERY_KIND, may_select, select_unread, selects
+from leeward.core.overrides.applicable import EVERY_KIND, select_unread, selects
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.selecting import Selected
 from leeward.runtime.controller_context import ControlPlane
@@ -79,13 +79,13 @@ class OverrideMatching:
         """The rules of the ClusterOverridePolicies that select the manifest, in order."""
         return await self._plane.turns.finish(self._everywhere.search(manifest))
 
-    async def namespaced(self, manifest: ReadOnlyManifest, *, any_labels: bool = False) -> Sequence[Rules]:
-        """Rules of the OverridePolicies of the manifest's namespace; with `any_labels` those that would select it with
-        some labels."""
-        if not manifest["metadata"].get("namespace"):
-            return ()
-        search = self._local.search_any_labels if any_labels else self._local.search
-        return await self._plane.turns.finish(search(manifest))
+    async def namespaced(self, manifest: ReadOnlyManifest) -> Sequence[Rules]:
+        """Rules of the OverridePolicies of the manifest's namespace."""
+        return (
+            await self._plane.turns.finish(self._local.search(manifest))
+            if manifest["metadata"].get("namespace")
+            else ()
+        )
 
     def never_read(self) -> tuple[Mapping[Key, Manifest], Mapping[Key, Manifest]]:
         """The ClusterOverridePolicies and the OverridePolicies that are there, and of which nothing is known."""
@@ -94,9 +94,7 @@ class OverrideMatching:
         self._unread = {key: each for key, each in self._unread.items() if key in cluster_wide or key in own}
         return cluster_wide, own
 
-    async def first_selecting(
-        self, unread: Mapping[Key, Manifest], manifest: ReadOnlyManifest, *, any_labels: bool = False
-    ) -> Key | None:
+    async def first_selecting(self, unread: Mapping[Key, Manifest], manifest: ReadOnlyManifest) -> Key | None:
         """First policy that may select the manifest and cannot be read. They are asked a turn at a time."""
         namespace = key_of(manifest).namespace
         for key in sorted(key for key in unread if key.namespace in ("", namespace)):
@@ -104,7 +102,7 @@ class OverrideMatching:
             known = self._unread.get(key)
             if known is None or known[0] is not unread[key]:
                 self._unread[key] = known = unread[key], select_unread(unread[key])
-            if (may_select if any_labels else selects)(known[1], manifest):
+            if selects(known[1], manifest):
                 return key
         return None
 

@@ -11,6 +11,7 @@ Karmada: pkg/controllers/binding/common.go (`ensureWork`), pkg/util/overridemana
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from controller_runtime import Informer, Key
@@ -26,7 +27,7 @@ from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
 from leeward.controllers.rendering.rendered_admission import RenderedAdmission
-from leeward.core.overrides.applicable import rules_for, select_overridden, selecting
+from leeward.core.overrides.applicable import rules_for, select_overridden, selecting, selects
 from leeward.core.overrides.applied import policies_in
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.overrides.rendering import Overridden, OverrideFailure, too_many
@@ -95,12 +96,7 @@ class OverrideRendering:
         Raises: Unreachable while the policies have not been listed."""
         await self._matching.wait_synced()
         if rules is not None:
-            cluster_wide, kept = rules[0], [(each, select_overridden(each[0].policy)) for each in rules[1]]
-
-            async def selecting_kept(manifest: ReadOnlyManifest) -> Sequence[Rules]:
-                return selecting(kept, manifest)
-
-            return await self._render_all(manifests, cluster_wide, selecting(kept, template), selecting_kept)
+            return await self._render_all(manifests, *rules, partial(self._selecting_of_revision, template, rules[1]))
         if unread := self._applied_unread(present.values()) or await self._selecting_unread(template):
             failures = dict.fromkeys(manifests, OverrideFailure(None, unread))
             return Rendering({}, failures=failures, look_at=self._plane.clock.now() + UNREAD_AGAIN)
@@ -109,14 +105,11 @@ class OverrideRendering:
         return await self._render_all(manifests, cluster_wide, own, self._selecting)
 
     async def policies(self, template: ReadOnlyManifest) -> Sequence[Rules] | None:
-        """The policies that select the template, and the OverridePolicies that may select it by the labels that it gets
-        in a cluster; None while one of either cannot be read. Raises: Unreachable."""
+        """The policies that select the template; None while one that may do so cannot be read. Raises: Unreachable."""
         await self._matching.wait_synced()
-        cluster_wide = await self._matching.cluster_wide(template)
-        any_labels = not all(rule.ignores_labels for rules in cluster_wide for rule in rules)
-        if await self._selecting_unread(template, any_labels=any_labels):
+        if await self._selecting_unread(template):
             return None
-        return (*cluster_wide, *await self._matching.namespaced(template, any_labels=any_labels))
+        return (*await self._matching.cluster_wide(template), *await self._matching.namespaced(template))
 
     async def _render_all(
         self,
@@ -169,12 +162,24 @@ class OverrideRendering:
         unread = await self._selecting_unread(manifest)
         return OverrideFailure(None, unread) if unread else await self._matching.namespaced(manifest)
 
-    async def _selecting_unread(self, manifest: ReadOnlyManifest, *, any_labels: bool = False) -> str:
+    async def _selecting_of_revision(
+        self, template: ReadOnlyManifest, kept: Sequence[Rules], manifest: ReadOnlyManifest
+    ) -> Sequence[Rules] | OverrideFailure:
+        """OverridePolicies that select a manifest of a revision of before: the `kept` ones, which it holds, and present
+        ones that no revision holds. These do not select the `template` itself."""
+        present = await self._selecting(manifest)
+        if isinstance(present, OverrideFailure):
+            return present
+        own = [(rules, select_overridden(rules[0].policy)) for rules in kept]
+        others = [(rules, select_overridden(rules[0].policy)) for rules in present]
+        return selecting([*own, *(each for each in others if not selects(each[1], template))], manifest)
+
+    async def _selecting_unread(self, manifest: ReadOnlyManifest) -> str:
         """A sentence about a policy that may select the manifest, and of which nothing is known; empty without one."""
         cluster_wide, own = self._matching.never_read()
         if (key := await self._matching.first_selecting(cluster_wide, manifest)) is not None:
             return _unread(f"ClusterOverridePolicy {key}", cluster_wide[key], ClusterOverridePolicy, "may select this")
-        if (key := await self._matching.first_selecting(own, manifest, any_labels=any_labels)) is not None:
+        if (key := await self._matching.first_selecting(own, manifest)) is not None:
             return _unread(f"OverridePolicy {key}", own[key], OverridePolicy, "may select this")
         return ""
 

@@ -83,14 +83,7 @@ def selects(selected: Selected, manifest: ReadOnlyManifest) -> bool:
     return precision_of(selected, manifest) > NO_MATCH
 
 
-def may_select(selected: Selected, manifest: ReadOnlyManifest) -> bool:
-    """Tells whether a policy that selects so selects the manifest with some labels."""
-    name: str = manifest["metadata"].get("name", "")
-    parts = (selected.get(scope) for scope in override_scopes_of(manifest))
-    return any(part is not None and (part.all or part.labels or name in part.names) for part in parts)
-
-
-def selecting(kept: Iterable[tuple[Rules, Selected]], manifest: ReadOnlyManifest) -> tuple[Rules, ...]:
+def selecting(found: Iterable[tuple[Rules, Selected]], manifest: ReadOnlyManifest) -> tuple[Rules, ...]:
     """Rules of the policies that select the manifest, in order."""
-    found = ((rules, precision_of(selected, manifest)) for rules, selected in kept)
-    return in_order((rules, precision) for rules, precision in found if precision > NO_MATCH)
+    ranked = ((rules, precision_of(selected, manifest)) for rules, selected in found)
+    return in_order((rules, precision) for rules, precision in ranked if precision > NO_MATCH)

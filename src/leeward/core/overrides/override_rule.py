@@ -110,7 +110,6 @@ AnyOverridePolicy = OverridePolicy | ClusterOverridePolicy
 Step = Callable[[Document, Effort], Steps[None]]
 """Carries out one overrider, or several, with pauses. It raises a ValueError that names the overrider."""
 _REPLICAS: Final = ["spec", "replicas"]
-_LABELS: Final = ["metadata", "labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +139,7 @@ class OverrideRule:
     @cached_property
     def ignores_replicas(self) -> bool:
         """Tells whether it neither changes `spec.replicas` nor puts anything in the place of what holds them."""
-        return all(_is_beside(_REPLICAS, item.path) for item in self.overriders.plaintext)
-
-    @cached_property
-    def ignores_labels(self) -> bool:
-        """Tells whether it leaves `metadata.labels` as they are."""
-        how = self.overriders
-        paths = [
-            *(each.path for each in how.plaintext),
-            *(each.field_path for each in how.field_overrider),
-            *(each.predicate.path for each in how.image_overrider if each.predicate is not None),
-        ]
-        return not how.labels_overrider and all(_is_beside(_LABELS, path) for path in paths)
+        return all(_is_beside_replicas(item.path) for item in self.overriders.plaintext)
 
     @cached_property
     def count(self) -> int:
@@ -176,12 +164,12 @@ def rules_of(policy: AnyOverridePolicy) -> Rules:
     return tuple(OverrideRule(policy, rule.overriders, rule.target_cluster) for rule in spec.override_rules)
 
 
-def _is_beside(place: Sequence[str], pointer: str) -> bool:
+def _is_beside_replicas(pointer: str) -> bool:
     try:
         path = parse_path(pointer)
     except ValueError:
         return False
-    return path[:2] != place[: len(path)]
+    return path[:2] != _REPLICAS[: len(path)]
 
 
 def _steps_of(how: Overriders) -> Iterator[Step]:
