@@ -2,8 +2,8 @@
 # Question: a program watches a key of etcd from a revision that has been compacted; does it hear that changes are lost?
 # Versions: etcd and etcdctl 3.4.23 (Debian 12), etcd3 0.12.0, etcd3gw 2.7.0, aetcd 1.0.0 (PyPI), etcd3 1.1.2 (npm).
 # One would guess: yes, as an error; etcd says so, and names the first revision that is still there.
-# What is: so it is in three libraries. etcd3gw asks by HTTP, and gives nothing to the loop over events: it waits for ever,
-#   and misses each later change, too.
+# What is: so it is in three libraries. etcd3gw asks by HTTP, and gives its loop over events neither the error nor any
+#   later change.
 set -euo pipefail
 source "$(dirname "$0")/support/debian.sh"
 work=$(mktemp -d)
