@@ -2,6 +2,7 @@
 
 A connection gets the port of its own end from the kernel's range. A port out of that range could be taken, while its
 server is down, by any connection of this machine; even by one to that very port, which is then connected to itself.
+`leeward up` draws its ports from a range of its own: a suite beside it would take one before it listens.
 """
 
 import random
@@ -11,6 +12,8 @@ from pathlib import Path
 
 RANGE_OF_CONNECTIONS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 LINUX_DEFAULT = (32768, 60999)
+OF_FLEETS = range(20_000, 32_000)
+"""Range of `leeward.app.local.ports`."""
 LOWEST, HIGHEST = 12000, 65535
 
 
@@ -22,9 +25,10 @@ def free_port() -> int:
 
 
 def _in_any_order() -> Iterator[int]:
-    """Ports that connections are not given, so that two suites on one machine hardly ever want the same."""
+    """Ports that neither connections nor fleets are given, so that suites on one machine hardly ever want the same."""
     first, last = _range_of_connections()
-    ports = [port for port in range(LOWEST, HIGHEST + 1) if not first <= port <= last] or range(LOWEST, HIGHEST + 1)
+    ports = [port for port in range(LOWEST, HIGHEST + 1) if port not in OF_FLEETS]
+    ports = [port for port in ports if not first <= port <= last] or ports
     return iter(random.sample(ports, len(ports)))
 
 

@@ -1,11 +1,12 @@
 """A real fleet of processes in a directory of its own, driven by the real kubectl and the leeward command."""
 
+import shutil
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.kubectl import Kubectl, needs_kubectl, run_command, told_of
+from tests.kubectl import CommandFailed, Kubectl, needs_kubectl, run_command, told_of
 
 __all__ = ["Fleet", "needs_kubectl", "running_fleet"]
 
@@ -26,9 +27,18 @@ class Fleet(Kubectl):
 
 @contextmanager
 def running_fleet(data_dir: Path, *options: str) -> Generator[Fleet]:
-    """A fleet with `--timing fast`, which is stopped in the end; without a dashboard unless that is an option."""
-    fleet = Fleet(data_dir)
-    fleet.leeward("up", "--timing", "fast", "--detach", "--no-dashboard", *options)
+    """A fleet with `--timing fast`, which is stopped in the end; without a dashboard unless that is an option.
+
+    Suites run side by side: where another one's fleet was first at a port that was drawn, ports are drawn once more.
+    """
+    fleet, up = Fleet(data_dir), ("up", "--timing", "fast", "--detach", "--no-dashboard", *options)
+    try:
+        fleet.leeward(*up)
+    except CommandFailed as failed:
+        if "address already in use" not in str(failed):
+            raise
+        shutil.rmtree(data_dir)
+        fleet.leeward(*up)
     try:
         yield fleet
     finally:
