@@ -46,7 +46,11 @@ class QuotasChecker:
     def _takes_away(self, old: ResourceBinding, new: ResourceBinding) -> bool:
         """Tells whether there is less of it, though as much is asked for, in the same way, and nothing is evicted."""
         before, after = replicas_of(old), replicas_of(new)
-        if old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
+        if (
+            old.metadata.uid != new.metadata.uid
+            or new.metadata.deletion_timestamp is not None
+            or old.spec.asks_for_none
+        ):
             return False
         if old.spec.is_divided:
             is_less = sum(after.values()) < sum(before.values()) <= old.spec.replicas
