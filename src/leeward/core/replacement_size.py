@@ -35,7 +35,7 @@ LONGEST_SECONDS = 86_400.0
 
 
 class ReplacementSizes(NamedTuple):
-    """Replicas by cluster, of targets that replace what leaves. They hold until then."""
+    """Replicas by cluster, of targets that replace leaving copies. They hold until then."""
 
     sizes: Mapping[str, int]
     until: datetime

@@ -64,7 +64,7 @@ def repeated(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def warned_of(picture: LintPicture, concerns: Collection[Concern]) -> Iterator[Diagnostic]:
-    """Finds what admission warns of."""
+    """Finds the concerns of admission warnings."""
     gates = picture.state.settings.gates_on if picture.state is not None else ()
     for each in picture.objects if concerns else ():
         if not each.has_contents:

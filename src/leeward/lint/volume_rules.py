@@ -65,7 +65,7 @@ def _named_claims(template: LintObject) -> list[str]:
 
 
 def services_part_from_set(picture: LintPicture) -> Iterator[Diagnostic]:
-    """Finds what admission warns of, but where all StatefulSets of the policy are seen to have no claims."""
+    """Finds the concerns of admission warnings, but where all StatefulSets of the policy are seen to have no claims."""
     claims = {policy.source: found for policy, found in picture.claimed_by_policy.items()}
     for warning in warned_of(picture, {Concern.PARTED}):
         found = () if warning.about is None else claims.get(warning.about, ())

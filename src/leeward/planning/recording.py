@@ -124,7 +124,7 @@ class _Kind(Object, frozen=True):
 
 
 def encode_snapshot(snapshot: Snapshot, outcome: RecordedOutcome | None = None) -> bytes:
-    """Encodes the snapshot as indented JSON, with what was decided, before anything else is decided on its `Fleet`."""
+    """Encodes the snapshot as indented JSON, with its decision, before anything else is decided on its `Fleet`."""
     binding, fleet = snapshot.binding, snapshot.clusters
     assert isinstance(fleet, Fleet)
     kind = "ClusterResourceBinding" if isinstance(binding, ClusterResourceBinding) else "ResourceBinding"

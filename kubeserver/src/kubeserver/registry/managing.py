@@ -53,7 +53,7 @@ def track_change(kind: Kind, old: ReadOnlyManifest, new: Manifest, name: str, su
 def applied(
     kind: Kind, live: Manifest | None, config: ReadOnlyManifest, name: str, subresource: str, time: str, force: bool
 ) -> Manifest:
-    """The object after an apply of what fits the kind, with its new owners. Raises: Refused."""
+    """The object after the apply of a configuration that fits the kind, with its new owners. Raises: Refused."""
     manager = Manager(name, APPLY, kind.api_version, subresource)
     ignored = _ignored(kind, subresource)
 

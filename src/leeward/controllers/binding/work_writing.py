@@ -229,7 +229,7 @@ class WorkWriting:
         await delete_work(self._plane.client, work, pulled=self.foreign.is_pulled(work))
 
     def _says(self, binding: Binding, manifest: Manifest, synced: WrittenWorks | None) -> Mapping[str, str]:
-        """Annotations of a Work that is written: a shard says in the last one what all of them render."""
+        """Annotations of a Work that is written: the last one of a shard says which generation all of them render."""
         if synced is None or not self._is_shard:
             return {}
         done = {cluster_of_execution_space(key_of(manifest).namespace), *synced.works}
