@@ -43,6 +43,7 @@ SERVER
 source "$(dirname "$0")/support/clients.sh"
 install kubectl kubernetes kubernetes_asyncio lightkube kr8s pykube client-node
 rm "$program"
+cp "$support/create.cjs" .
 kubeconfig "token: secret"
 cat > policy.yaml <<'POLICY'
 apiVersion: policy.karmada.io/v1alpha1
@@ -51,72 +52,12 @@ metadata: {name: web, namespace: default}
 spec: {resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]}
 POLICY
 
-cat > create.py <<'CREATE'
-import asyncio
-import sys
-
-
-def with_kubernetes() -> None:
-    from kubernetes import client, config, utils
-
-    config.load_kube_config("config")
-    utils.create_from_yaml(client.ApiClient(), sys.argv[2])
-
-
-def with_kubernetes_asyncio() -> None:
-    from kubernetes_asyncio import client, config, utils
-
-    async def create() -> None:
-        await config.load_kube_config("config")
-        async with client.ApiClient() as connection:
-            await utils.create_from_yaml(connection, sys.argv[2])
-
-    asyncio.run(create())
-
-
-def with_lightkube() -> None:
-    from lightkube import Client, KubeConfig, codecs
-
-    with open(sys.argv[2]) as file:
-        Client(KubeConfig.from_file("config")).create(*codecs.load_all_yaml(file))
-
-
-def with_kr8s() -> None:
-    import kr8s
-    from kr8s.objects import objects_from_files
-
-    objects_from_files(sys.argv[2], api=kr8s.api(kubeconfig="config"))[0].create()
-
-
-def with_pykube() -> None:
-    import pykube
-    import yaml
-
-    with open(sys.argv[2]) as file:
-        body = yaml.safe_load(file)
-    client = pykube.HTTPClient(pykube.KubeConfig.from_file("config"))
-    pykube.object_factory(client, body["apiVersion"], body["kind"])(client, body).create()
-
-
-try:
-    globals()[f"with_{sys.argv[1]}"]()
-except Exception as error:
-    with open("seen", "a") as seen:
-        seen.write(f"raises {type(error).__name__}\n")
-CREATE
-cat > create.cjs <<'CREATE'
-const k8s = require("@kubernetes/client-node");
-const config = new k8s.KubeConfig();
-config.loadFromFile("config");
-const [body] = k8s.loadAllYaml(require("node:fs").readFileSync(process.argv[2], "utf8"));
-k8s.KubernetesObjectApi.makeApiClient(config).create(body);
-CREATE
 {
   tools/kubectl/kubectl --kubeconfig config create -f policy.yaml --validate=false > /dev/null
   echo "kubectl: $(tail -1 seen)"
   for client in kubernetes kubernetes_asyncio lightkube kr8s pykube; do
     : > seen
-    env/bin/python -W ignore create.py $client policy.yaml
+    env/bin/python -W ignore "$support/create.py" $client policy.yaml
     echo "$client: $(paste -sd, seen)"
   done
   node create.cjs policy.yaml
