@@ -48,7 +48,7 @@ from leeward.core.interpreter.own_replicas import as_assigned
 from leeward.core.placement.decision import Decision
 from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.cluster_matching import cluster_matches
-from leeward.core.scheduling.reschedule import scheduling_type
+from leeward.core.scheduling.reschedule import replicas_changed, scheduling_type
 
 _UNDER_WAY = (MEMORY_ANNOTATION, HOME_ANNOTATION, *EARLIER_MEMORY_ANNOTATIONS)
 """Annotations in which a decision remembers what it goes on with."""
@@ -84,9 +84,13 @@ def _goes_on(binding: Binding) -> bool:
 
 
 def is_at_rest(binding: Binding) -> bool:
-    """Tells whether it was placed as its present generation asks, and nothing is under way with it."""
+    """Tells whether it was placed as its present generation asks, and nothing is under way with it.
+
+    Replicas that came back are a placement that was seen, and not yet all that is asked for.
+    """
     is_placed = binding.status.scheduler_observed_generation == binding.metadata.generation
-    return is_placed and bool(binding.spec.clusters) and not concern_of(binding).anywhere
+    is_whole = bool(binding.spec.clusters) and not replicas_changed(binding.spec)
+    return is_placed and is_whole and not concern_of(binding).anywhere
 
 
 def is_settled(before: Binding, placed: Binding, decision: Decision) -> bool:

@@ -276,6 +276,8 @@ def rested(*conditions: str, observed: int = 2, **changes: object) -> ResourceBi
 
 SPREAD = rested("FullyApplied=True")
 NOWHERE = replace(SPREAD, spec=replace(SPREAD.spec, clusters=()))
+FEWER = replace(SPREAD, spec=replace(SPREAD.spec, replicas=SPREAD.spec.replicas + 1))
+"""A failback was taken back in it while a quota refused more: it said that all were placed (seed 670170)."""
 BEFORE = replace(
     SPREAD,
     status=replace(
@@ -294,11 +296,12 @@ BEFORE = replace(
         (rested("FullyApplied=True", deletion_timestamp=at(0)), (True, False)),
         (rested("FullyApplied=True", observed=1), (False, False)),
         (NOWHERE, (False, False)),
+        (FEWER, (False, False)),
         (rested("FullyApplied=True", f"{EVICTION_HELD_CONDITION}=True"), (False, False)),
     ],
     ids=[
         "all is told", "not all is applied", "nothing is told of its Works", "its Works are told as of before",
-        "it is deleted", "it was placed before", "it has no place", "it is held",
+        "it is deleted", "it was placed before", "it has no place", "it asks for more replicas", "it is held",
     ],
 )  # fmt: skip
 def test_what_rests_is_placed_as_it_asks_and_what_is_spread_is_applied_besides(
