@@ -267,6 +267,215 @@ CASES: dict[str, Case] = {
     "fields are selected by (cert-manager, Crossplane)": Case(
         struct(host=STRING), {"host": "a"}, version={"selectableFields": [{"jsonPath": ".spec.host"}]}
     ),
+    "an address is judged by its type (Gateway API)": Case(
+        {
+            **struct(type={**STRING, "default": "IPAddress"}, value=STRING),
+            "oneOf": [
+                {
+                    "properties": {
+                        "type": {"enum": ["IPAddress"]},
+                        "value": {"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
+                    }
+                },
+                {"properties": {"type": {"not": {"enum": ["IPAddress"]}}}},
+            ],
+        },
+        {"value": "fd00::1"},
+        stored={"type": "IPAddress", "value": "fd00::1"},
+        refused=(({"value": "a.example"}, "must validate one and only one schema (oneOf)"),),
+    ),
+    "a text is parted, cut and sought (Karpenter, Gateway API, Envoy Gateway)": Case(
+        struct(
+            alias=ruled(
+                {**STRING, "maxLength": 60},
+                rule("self.split('@').size() == 2 && self.split('@')[0] in ['al2', 'al2023']", "unknown family"),
+                rule("self.find('[^@]+$') == self.substring(self.indexOf('@') + 1)", "version is behind @"),
+            ),
+            hosts=ruled(
+                listed({**STRING, "maxLength": 253}, maxItems=16),
+                rule("self.all(h, !isIP(h) && h.trim() != '')", "no address"),
+                rule("self.all(h, !h.contains('*') || (h.startsWith('*.') && h.substring(2).matches('^[a-z.]+$')))"),
+            ),
+            method=ruled(STRING, rule("self.upperAscii() in ['POST', 'PUT'] && self == self.lowerAscii()", "in small")),
+        ),
+        {"alias": "al2023@v20260801", "hosts": ["*.example", "a.example"], "method": "put"},
+        refused=(
+            ({"alias": "al3@latest"}, "unknown family"),
+            ({"hosts": ["10.0.0.1"]}, "no address"),
+            ({"hosts": ["a.*"]}, "failed rule: self.all(h, !h.contains"),
+            ({"method": "PUT"}, "in small"),
+        ),
+    ),
+    "numbers are read of texts (Karpenter, Kubeflow Trainer)": Case(
+        struct(
+            needs=ruled(
+                listed({**struct(key=STRING, operator=STRING, values=listed(STRING, maxItems=9)), "required": ["key"]}),
+                rule(
+                    "self.all(x, x.operator in ['Gt', 'Lt'] ? x.values.size() == 1 && int(x.values[0]) >= 0 : true)",
+                    "one number",
+                ),
+            ),
+            low=ruled(STRING, rule("double(self) > 0.0", "must be positive")),
+        ),
+        {"needs": [{"key": "a", "operator": "Gt", "values": ["4"]}, {"key": "b", "operator": "In"}], "low": "1e-3"},
+        refused=(
+            ({"needs": [{"key": "a", "operator": "Lt", "values": ["-1"]}]}, "one number"),
+            ({"needs": [{"key": "a", "operator": "Lt", "values": ["many"]}]}, "evaluating rule: one number"),
+            ({"low": "-1"}, "must be positive"),
+        ),
+    ),
+    "a URL may lack its scheme (Istio)": Case(
+        struct(
+            url=ruled(
+                STRING,
+                rule(
+                    "isURL(self) ? (url(self).getScheme() in ['', 'https', 'oci']) : (isURL('http://' + self) &&\n"
+                    "url('http://' + self).getScheme() in ['', 'http'])",
+                    "not a URL of an image",
+                ),
+            )
+        ),
+        {"url": "images.example/filter:v1"},
+        refused=(({"url": "ftp://a"}, "not a URL of an image"),),
+    ),
+    "a part of a key has a default (Argo Workflows, Kubeflow Trainer)": Case(
+        struct(
+            ports=listed(
+                {**struct(number=INTEGER, protocol={**STRING, "default": "TCP"}), "required": ["number"]},
+                "number",
+                "protocol",
+            )
+        ),
+        {"ports": [{"number": 53}, {"number": 53, "protocol": "UDP"}]},
+        stored={"ports": [{"number": 53, "protocol": "TCP"}, {"number": 53, "protocol": "UDP"}]},
+        refused=(({"ports": [{"number": 53}, {"number": 53, "protocol": "TCP"}]}, "Duplicate value"),),
+    ),
+    "formats that say little, or nothing (Istio, OpenTelemetry, cert-manager, Postgres operator)": Case(
+        struct(
+            host={**STRING, "format": "string"},
+            every={**STRING, "format": "duration", "default": "30s"},
+            request={**STRING, "format": "byte"},
+            uid={**STRING, "format": "uuid"},
+            weight={"type": "number", "format": "double"},
+            port={**INTEGER, "format": "int32"},
+        ),
+        {"host": "a b", "request": "YQ==", "uid": "0b1f1b66-8c0e-4c38-9d3e-6a3f4ab8d8a4", "weight": 0.5, "port": 8080},
+        stored={
+            "host": "a b",
+            "every": "30s",
+            "request": "YQ==",
+            "uid": "0b1f1b66-8c0e-4c38-9d3e-6a3f4ab8d8a4",
+            "weight": 0.5,
+            "port": 8080,
+        },
+        refused=(
+            ({"every": "often"}, "must be of type duration"),
+            ({"request": "no base64"}, "must be of type byte"),
+            ({"uid": "1"}, "must be of type uuid"),
+            ({"port": 2147483648}, "int32"),
+        ),
+    ),
+    "a bound of a quantity stands twice (Karpenter, Envoy Gateway)": Case(
+        struct(
+            size={
+                **INT_OR_STRING,
+                "allOf": [
+                    {"pattern": r"^[0-9.]+([KMGTPE]i?|[eE][0-9]+)?$"},
+                    {"pattern": r"^[1-9]+[0-9]*([KMGTPE]i?)?$"},
+                ],
+            },
+            share={**INT_OR_STRING, "default": "25%", "pattern": r"^((100|[0-9]{1,2})%|[0-9]+)$"},
+            mode={**STRING, "allOf": [{"enum": ["Text", "Binary"]}, {"enum": ["Text", "Binary", "Any"]}]},
+        ),
+        {"size": "10Gi", "mode": "Text"},
+        stored={"size": "10Gi", "mode": "Text", "share": "25%"},
+        refused=(({"size": "1e3"}, "should match"), ({"share": "101%"}, "should match"), ({"mode": "Any"}, "mode")),
+    ),
+    "an absent field is read as optional (Kueue, Cluster API)": Case(
+        ruled(
+            struct(labels={"type": "object", "additionalProperties": STRING}, low=INTEGER, high=INTEGER),
+            rule("self.?labels[?'tier'].orValue('a') in ['a', 'b']", "tier is a or b"),
+            rule("self.?low.optMap(low, low > 0).orValue(true)", "low is positive"),
+            rule("!self.?high.hasValue() || self.?low.hasValue()", "high needs low"),
+        ),
+        {"labels": {"other": "c"}},
+        refused=(
+            ({"labels": {"tier": "c"}}, "tier is a or b"),
+            ({"low": 0}, "low is positive"),
+            ({"high": 1}, "high needs low"),
+        ),
+    ),
+    "keys of a map are judged (Karpenter, Kueue)": Case(
+        struct(
+            labels=ruled(
+                {"type": "object", "additionalProperties": {**STRING, "maxLength": 63}, "maxProperties": 3},
+                rule("self.all(k, k != '' && self[k] != '')", "empty keys or values are not supported"),
+                rule("self.all(k, !k.find('^([^/]+)').endsWith('acme.example'))", "label domain is restricted"),
+            )
+        ),
+        {"labels": {"other.example/a": "b"}},
+        refused=(
+            ({"labels": {"a": ""}}, "empty keys or values"),
+            ({"labels": {"sub.acme.example/a": "b"}}, "label domain is restricted"),
+            ({"labels": dict.fromkeys("abcd", "x")}, "must have at most 3 items"),
+        ),
+    ),
+    "an item of a list is compared with its former self (Kueue, JobSet)": Case(
+        struct(
+            jobs=listed(
+                {
+                    **struct(
+                        name=STRING, replicas={**INTEGER, "maximum": 9}, image=ruled(STRING, rule("self == oldSelf"))
+                    ),
+                    "required": ["name"],
+                },
+                "name",
+                maxItems=8,
+            )
+        ),
+        {"jobs": [{"name": "a", "image": "x"}, {"name": "b", "replicas": 2}]},
+    ),
+    "fields with names of the language, and with signs (Prometheus operator, Istio)": Case(
+        ruled(
+            {
+                "type": "object",
+                "properties": {
+                    "in": STRING,
+                    "namespace": STRING,
+                    "x-y": STRING,
+                    "a.b": STRING,
+                    "c/d": STRING,
+                    "__e__": STRING,
+                },
+            },
+            rule("self.__in__ == self.__namespace__ && self.x__dash__y == self.a__dot__b", "not equal"),
+            rule("self.c__slash__d == self.__underscores__e__underscores__", "not equal, too"),
+        ),
+        {"in": "a", "namespace": "a", "x-y": "b", "a.b": "b", "c/d": "c", "__e__": "c"},
+        refused=(
+            ({"in": "a", "namespace": "b", "x-y": "b", "a.b": "b", "c/d": "c", "__e__": "c"}, "not equal"),
+            ({"in": "a", "namespace": "a", "x-y": "b", "a.b": "b", "c/d": "c", "__e__": "d"}, "not equal, too"),
+        ),
+    ),
+    "columns seek, count from the end and name keys with dots (Trainer, KServe, Kyverno, Crossplane)": Case(
+        struct(traffic=listed({**struct(tag=STRING, percent=INTEGER, latest={"type": "boolean"})})),
+        {"traffic": [{"tag": "prev", "percent": 20}, {"tag": "next", "percent": 80, "latest": True}]},
+        version={
+            "additionalPrinterColumns": [
+                {"name": "Last", "type": "string", "jsonPath": ".spec.traffic[-1:].tag"},
+                {"name": "Prev", "type": "integer", "jsonPath": ".spec.traffic[?(@.tag=='prev')].percent"},
+                {"name": "Latest", "type": "integer", "jsonPath": ".spec.traffic[?(@.latest==true)].percent"},
+                {"name": "Tags", "type": "string", "jsonPath": ".spec.traffic[*].tag"},
+                {"name": "Team", "type": "string", "jsonPath": ".metadata.labels['acme\\.example/team']"},
+                {"name": "Zone", "type": "string", "jsonPath": ".metadata.labels.acme\\.example/zone"},
+                {"name": "First", "type": "string", "jsonPath": ".spec.traffic[0].tag"},
+                {"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type == 'Ready')].status"},
+            ]
+        },
+    ),
+    "an old version warns and is served beside (Cluster API, Flux)": Case(
+        struct(a=STRING), {"a": "b"}, version={"deprecated": True, "deprecationWarning": "acme.example/v1 is old"}
+    ),
 }
 
 

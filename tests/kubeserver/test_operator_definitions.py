@@ -71,6 +71,11 @@ def test_an_object_that_does_not_fit_is_refused_with_the_reason(name: str) -> No
     [
         ("a field does not change (Kueue, JobSet, Trainer)", {"queue": "b"}, "field is immutable"),
         ("a field is set once (Cluster API, Kueue)", {"host": None}, "host is kept"),
+        (
+            "an item of a list is compared with its former self (Kueue, JobSet)",
+            {"jobs": [{"name": "b", "replicas": 3}, {"name": "a", "image": "y"}]},
+            "spec.jobs[1].image: Invalid value",
+        ),
     ],
 )
 def test_a_change_that_is_not_allowed_is_refused(name: str, change: Manifest, said: str) -> None:
@@ -99,5 +104,38 @@ def test_a_selected_field_and_columns_are_answered() -> None:
         table = await expect(200, await world.call("GET", THINGS, accept=TABLE))
         assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Host", "Ready", "Age", "N"]
         assert [row["cells"][:3] for row in table["rows"]] == [["a", "a.x", None], ["b", "b.x", None]]
+
+    tell(story)
+
+
+def test_columns_seek_in_lists_and_labels() -> None:
+    async def story(world: ApiWorld) -> None:
+        name = "columns seek, count from the end and name keys with dots (Trainer, KServe, Kyverno, Crossplane)"
+        await expect(201, await world.create(DEFINITIONS, definition(CASES[name])))
+        made = thing("a", CASES[name].fits)
+        labels = {"acme.example/team": "t", "acme.example/zone": "z"}
+        made["metadata"]["labels"] = labels
+        await expect(201, await world.create(THINGS, made))
+        ready = {"status": {"conditions": [{"type": "Other", "status": "False"}, {"type": "Ready", "status": "True"}]}}
+        await expect(200, await world.patch(f"{THINGS}/a/status", ready))
+        table = await expect(200, await world.call("GET", THINGS, accept=TABLE))
+        assert table["rows"][0]["cells"] == ["a", "next", 20, 80, "prev", "t", "z", "prev", "True"]
+
+    tell(story)
+
+
+def test_an_old_version_warns_whoever_asks_for_it() -> None:
+    async def story(world: ApiWorld) -> None:
+        case = CASES["an old version warns and is served beside (Cluster API, Flux)"]
+        whole = definition(case)
+        (old,) = whole["spec"]["versions"]
+        new = {key: value for key, value in old.items() if not key.startswith("deprecat")}
+        whole["spec"]["versions"] = [old | {"storage": False}, new | {"name": "v2"}]
+        await expect(201, await world.create(DEFINITIONS, whole))
+        made = await world.create(THINGS, thing("a", case.fits))
+        assert (made.code, made.headers["warning"]) == (201, '299 - "acme.example/v1 is old"')
+        read = await world.get(f"{THINGS.replace('/v1/', '/v2/')}/a")
+        assert (read.body["apiVersion"], read.body["spec"]) == ("acme.example/v2", case.fits)
+        assert "warning" not in read.headers
 
     tell(story)
