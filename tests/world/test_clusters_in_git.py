@@ -9,7 +9,8 @@ import pytest
 from kubeapi.core import EVENTS
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from kubeclient import Conflict
+from kubeclient import Conflict, Request, Response
+from kubeserver.handler import StreamResponse
 from leeward.api.meta import find_condition
 from leeward.api.names import TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
 from leeward.api.resource import CLUSTER_TAINT_POLICIES
@@ -17,6 +18,7 @@ from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
 from tests.world.stories import POLICIES, apply, deployment, in_world, play, policy, ready_replicas
+from tests.world.test_detection import Answering, status
 from tests.world.test_taint_policies import at_once
 
 WEB = "web-deployment"
@@ -182,6 +184,37 @@ def test_l2_a_pull_cluster_in_git_fails_over_in_time(write: Write, restarts: boo
     play(without, PULL)
     play(with_tool, PULL)
     assert found[1] - found[0] <= 10, found
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@in_world(PUSH)
+async def test_nobody_is_told_to_take_off_taints_whose_write_failed(world: World, restarts: bool) -> None:
+    """The record is written, with an answer that is lost, and the spec is not: seed 700222 blamed somebody."""
+    await world.client.patch(CLUSTERS, "member1", {"metadata": {"labels": {"tier": "gold"}}})
+    await world.sleep(60)
+    failing, path = status(500, "InternalError"), "/apis/cluster.karmada.io/v1alpha1/clusters/member1"
+
+    async def answer(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
+        if request.method != "PATCH" or request.path not in (path, f"{path}/status"):
+            return await work()
+        if request.path.endswith("/status"):
+            await work()
+        return failing
+
+    await world.member("member1").stop()
+    await world.until(lambda: not world.is_ready("member1"))
+    world.place.audit = answer
+    await world.sleep(120)
+    if restarts:
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(120)
+    world.place.audit = None
+    await world.sleep(120)
+    cluster = world.cluster("member1")
+    assert cluster.taint_record
+    assert cluster.spec.taints
+    assert find_condition(cluster.status.conditions, REMOVED) is None
 
 
 @pytest.mark.parametrize("at", [100, 400, 628])

@@ -6,6 +6,8 @@ Decides nothing (`core.cluster_health.standing_taints`).
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from kubeapi.core import Taint
 from kubeapi.diff import status_patch
 from kubeapi.meta import Manifest
@@ -43,7 +45,7 @@ class StandingTaints:
         self._patch = patch
         self._writes: dict[str, TaintsWrite] = {}
         self._unwritten: dict[str, frozenset[TaintKey]] = {}
-        """Taints that were recorded, and are written next: nobody has taken these off."""
+        """Taints that are recorded, and written next: nobody has taken these off, whether or not the writes succeed."""
 
     def forget(self, name: str) -> None:
         self._writes.pop(name, None)
@@ -61,8 +63,8 @@ class StandingTaints:
         status = with_record(cluster.status, record, names, now)
         if status == cluster.status:
             return cluster
+        self._unwritten[cluster.name] = removed_taints(replace(cluster, status=status)) - removed
         updated = await self._patch(cluster, status_patch(cluster.status, status), "status")
-        self._unwritten[cluster.name] = removed_taints(updated) - removed
         told = removal_told(status)
         if told and told != removal_told(cluster.status):
             self._recorder.warning(CLUSTERS, updated, "TaintsRemovedByOthers", told)

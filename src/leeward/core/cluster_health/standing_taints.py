@@ -30,7 +30,6 @@ STOOD_SECONDS = 4.0
 """A write that has stood for so long is repeated at once."""
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 60.0
-SOMEBODY = "somebody"
 _MOST_NAMES = 8
 _TAKEN_OFF = "taints that the control plane has set are taken off by "
 _GOES_ON = (
@@ -92,18 +91,22 @@ def _told(names: Iterable[str]) -> str:
 def removers_of(manifest: Manifest, ours: str, since: datetime | None) -> list[str]:
     """Field managers that may have taken the taints off: others than `ours` that own them, else who has written last.
 
-    Nothing is said of who has not written `since` then.
+    Only those that have written `since` then: taking a taint off is a write. Empty: what the spec lacks was never
+    written.
     """
     owners: list[str] = []
     writers: list[tuple[datetime, str]] = []
     for entry in _entries(manifest, ours):
         name = text_in(entry, "manager")
-        if "f:taints" in mapping_in(mapping_in(entry, "fieldsV1"), "f:spec"):
-            owners.append(name)
         with suppress(ValueError):
-            writers.append((parse_time(text_in(entry, "time")), name))
-    last = [name for at, name in sorted(writers) if since is None or at >= since][-1:]
-    return sorted(set(owners or last)) or [SOMEBODY]
+            written_at = parse_time(text_in(entry, "time"))
+            if since is not None and written_at < wire_time(since):
+                continue
+            writers.append((written_at, name))
+            if "f:taints" in mapping_in(mapping_in(entry, "fieldsV1"), "f:spec"):
+                owners.append(name)
+    last = [name for _, name in sorted(writers)][-1:]
+    return sorted(set(owners or last))
 
 
 def _entries(manifest: Manifest, ours: str) -> Iterator[Manifest]:

@@ -2,13 +2,15 @@
 cluster's condition begins only when this process has seen that condition.
 
 Watching is judged by the controllers' lives, looked at once a second. Short absences count as watched, and of short
-stalls no more than what cannot be measured. The agent of a Pull cluster watches, too: where it says itself that the
-cluster is not ready, nothing is asked.
+stalls no more than what cannot be measured. A taint counts from its first writing, to the spec or to the
+record of the status: the other write may fail for long. The agent of a Pull cluster watches, too: where it
+says itself that the cluster is not ready, nothing is asked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
+from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS, POLICY_TAINTS_ANNOTATION
 from leeward.api.work import ResourceBinding
@@ -44,7 +46,7 @@ class WatchedChecker:
         if new is None or not _no_execute(new):
             self._tainted_at.pop(name, None)
         elif name not in self._tainted_at:
-            added = [t.time_added for t in new.taints if t.effect == "NoExecute" and t.key in CONDITION_TAINT_KEYS]
+            added = [t.time_added for t in _set(new) if t.effect == "NoExecute" and t.key in CONDITION_TAINT_KEYS]
             self._tainted_at[name] = self._told(change, added)
             for message in self._tainted(new) if not change.restored else ():
                 yield Violation("S13", change.seconds, f"{name} {message}")
@@ -108,11 +110,18 @@ class WatchedChecker:
 
 
 def _no_execute(cluster: Cluster) -> bool:
-    return any(taint.effect == "NoExecute" and taint.key in CONDITION_TAINT_KEYS for taint in cluster.taints)
+    return any(taint.effect == "NoExecute" and taint.key in CONDITION_TAINT_KEYS for taint in _set(cluster))
+
+
+def _set(cluster: Cluster) -> Iterator[Taint]:
+    """Taints of its spec, and those that are recorded."""
+    yield from cluster.spec.taints
+    yield from (entry.taint for entry in cluster.taint_record.entries)
 
 
 def _by_policy(cluster: Cluster) -> bool:
-    return bool(cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION))
+    is_recorded = any(entry.by_policy for entry in cluster.taint_record.entries)
+    return is_recorded or bool(cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION))
 
 
 def _tolerated(binding: ResourceBinding, keys: set[str]) -> float:

@@ -14,7 +14,6 @@ from leeward.api.taint_record import NO_RECORD, RecordedTaint, TaintRecord, pars
 from leeward.core.cluster_health.condition_taints import decide_taints, outage_since
 from leeward.core.cluster_health.standing_taints import (
     LONGEST_PAUSE_SECONDS,
-    SOMEBODY,
     note_undone,
     note_write,
     record_taints,
@@ -172,10 +171,11 @@ def entry(manager: str, seconds: int, *, owns: bool = False, subresource: str = 
     ("entries", "expected"),
     [
         ((entry("flux", 10, owns=True), entry("kubectl", 20)), ["flux"]),
+        ((entry("flux", 2, owns=True), entry("kubectl", 20)), ["kubectl"]),
         ((entry("ours", 30, owns=True), entry("kubectl", 20)), ["kubectl"]),
         ((entry("flux", 10), entry("kubectl", 20), entry("agent", 30, subresource="status")), ["kubectl"]),
-        ((entry("old", 2),), [SOMEBODY]),
-        ((), [SOMEBODY]),
+        ((entry("old", 2, owns=True),), []),
+        ((), []),
     ],
 )
 def test_who_takes_taints_off(entries: tuple[Manifest, ...], expected: list[str]) -> None:
