@@ -19,7 +19,7 @@ from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.removals.returned_copies import ReturnedCopies
 from leeward.controllers.unified_auth import UnifiedAuthController
-from leeward.core.reached_cluster import problem_of_reached
+from leeward.core.cluster_health.cluster_identity import problem_of_reached
 from leeward.core.registration import Joined
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member

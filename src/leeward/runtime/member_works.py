@@ -5,10 +5,13 @@ or deletes what was applied from them, and when their kinds are interpreted othe
 """
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from controller_runtime import Key, StatusChange
+from controller_runtime import Key, StatusChange, keep_latest, key_of, uid_of, version_of
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.names import WORK_ID_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
@@ -18,7 +21,6 @@ from leeward.core.execution.release import was_left
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.interpreter_changes import Concerned
-from leeward.runtime.member_answers import MemberAnswers
 from leeward.runtime.owner_index import OwnerIndex
 
 Settled = Callable[[Work], bool]
@@ -27,6 +29,9 @@ Settled = Callable[[Work], bool]
 
 Add = Callable[[str, bool], None]
 """Takes the name of a Work that is to be looked at, and whether it is late: after the others."""
+
+MAX_ANSWERS = 10_000
+"""Most answers that are kept; of what is forgotten the member is asked once more."""
 
 
 class MemberWorks:
@@ -159,3 +164,44 @@ def _ready_since(cluster: Cluster | None) -> datetime | None:
     or who have written it themselves."""
     ready = cluster.ready if cluster is not None and cluster.is_ready else None
     return ready.last_transition_time if ready is not None else None
+
+
+class _Answer(NamedTuple):
+    ready_since: datetime
+    uid: str
+    version: int
+
+
+@dataclass(slots=True)
+class MemberAnswers:
+    """Objects of a member as the member itself has answered since its cluster became Ready.
+
+    A cache may be older than the recovery of its cluster, so who has to know asks the member. Of an object that was
+    written since then its answer is known already: what is cached of it, in that version or a later one, is from this
+    side of the recovery. Instants are compared with themselves only: that it is the same `Ready`, not which of two
+    clocks is ahead.
+    """
+
+    _answers: dict[tuple[str, Key], _Answer] = field(default_factory=dict[tuple[str, Key], _Answer])
+
+    def note(self, resource: Resource[Any], answer: Manifest, asked_when_ready_since: datetime | None) -> None:
+        """Remembers the answer to a request that was sent while the cluster was Ready since that instant."""
+        if asked_when_ready_since is None:
+            return
+        key = resource.group_resource, key_of(answer)
+        self._answers.pop(key, None)
+        self._answers[key] = _Answer(asked_when_ready_since, uid_of(answer), version_of(answer))
+        keep_latest(self._answers, MAX_ANSWERS)
+
+    def reach(self, resource: Resource[Any], cached: Manifest, ready_since: datetime | None) -> bool:
+        """Tells whether the cached object is known to be no older than the cluster's present `Ready`."""
+        answer = self._answers.get((resource.group_resource, key_of(cached)))
+        return (
+            answer is not None
+            and answer.ready_since == ready_since
+            and answer.uid == uid_of(cached)
+            and answer.version <= version_of(cached)
+        )
+
+    def forget(self, group_resource: str, key: Key) -> None:
+        self._answers.pop((group_resource, key), None)

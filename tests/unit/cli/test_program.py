@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from leeward import __version__
-from leeward.app.build import Build
 from leeward.cli.examples import EXAMPLES
 from leeward.cli.program import ASK, COMPONENTS, INSTALL, LOCAL, OPERATE, OTHER, VERBS, program
 from leeward.cli.settings import Settings
+from leeward.cli.version import Build
 from tests.manual_pages import main as write_pages
 from tests.manual_pages import man_pages
 from tests.verbs import Verb, call_verb

@@ -6,7 +6,7 @@ from kubeapi.meta import Manifest
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.controllers.gates.dependency_order import DependencyOrder
-from leeward.core.dependencies.order import LONGEST_WAIT
+from leeward.core.dependencies.requirements import LONGEST_WAIT
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.templates import Templates
 from tests.unit.controllers.desk import CLOCK, CONFIG_MAPS, MEMBER, Desk, play

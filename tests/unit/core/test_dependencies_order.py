@@ -9,7 +9,7 @@ from leeward.api.names import depended_by_label
 from leeward.api.policy import Placement
 from leeward.api.work import BindingSnapshot, ResourceBinding, TargetCluster, Work, WorkSpec, WorkStatus
 from leeward.core.dependencies.attached import listed_in
-from leeward.core.dependencies.order import is_in_place
+from leeward.core.dependencies.requirements import is_in_place
 from tests.builders import NOW, binding, targets
 
 WEB = ("default", "web")

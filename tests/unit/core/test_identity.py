@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.core.reached_cluster import problem_of_reached
+from leeward.core.cluster_health.cluster_identity import problem_of_reached
 from leeward.core.registration import Joined, problem_of_identity
 
 JOINED = (Joined("east", "id-east", "Push"), Joined("west", "id-west", "Pull"), Joined("old", "", "Push"))

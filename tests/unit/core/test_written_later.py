@@ -6,7 +6,7 @@ import pytest
 from kubeapi.meta import Manifest
 from leeward.api.names import WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
 from leeward.api.work import Work
-from leeward.core.execution.written_later import is_shrunk_by_a_restore
+from leeward.core.execution.work_generation import is_shrunk_by_a_restore
 from tests.builders import work
 
 

@@ -10,14 +10,21 @@ from typing import Any
 
 import msgspec
 
+from controller_runtime import Index
 from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.diff import status_patch
 from kubeapi.meta import ObjectMeta
 from kubeclient import AlreadyExists, NotFound, NotServed
 from leeward.api.cluster import Cluster
-from leeward.api.names import CLUSTER_CONTROLLER_FINALIZER, EXECUTION_SPACE_PREFIX, SYSTEM_LABEL, execution_space
-from leeward.api.resource import CLUSTERS
-from leeward.controllers.cluster.agent_reports import AgentReports
+from leeward.api.names import (
+    CLUSTER_CONTROLLER_FINALIZER,
+    EXECUTION_SPACE_PREFIX,
+    SYSTEM_LABEL,
+    cluster_of_execution_space,
+    execution_space,
+)
+from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.work import Work
 from leeward.controllers.cluster.confirming import OutageConfirmation, is_marked
 from leeward.controllers.cluster.lease_tracker import LeaseTracker
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
@@ -26,11 +33,16 @@ from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.cluster_health.cluster_identity import replaced
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_observed_conditions
 from leeward.core.cluster_health.pending_condition import is_overdue
+from leeward.core.copies.evidence import AGENT_SETTLES, is_told_by_karmada
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
 
 RETRY_SECONDS = 2.0
+_MESSAGE = (
+    "its agent does not say which generation of a Work it reports about, as Karmada's does not: what it "
+    "reports is believed; leeward's agent would also tell old reports from new ones when the cluster returns"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +216,23 @@ class ClusterController:
     def _finalizers(cluster: Cluster, *, present: bool) -> list[str]:
         others = [f for f in cluster.metadata.finalizers if f != CLUSTER_CONTROLLER_FINALIZER]
         return [*others, CLUSTER_CONTROLLER_FINALIZER] if present else others
+
+
+class AgentReports:
+    """Warns once of a Pull cluster whose agent is Karmada's own: it is believed, and less can be known by it."""
+
+    def __init__(self, plane: ControlPlane, warnings: StandingWarnings) -> None:
+        self._clock = plane.clock
+        self._warnings = warnings
+        self._works = Index(plane.informers.of(WORKS), _cluster_told_by_karmada)
+
+    def look_at(self, cluster: Cluster) -> None:
+        before = self._clock.now() - AGENT_SETTLES
+        told = self._works.get(cluster.name) if cluster.spec.sync_mode == "Pull" else ()
+        instants = [work.applied.last_transition_time for work in told if work.applied is not None]
+        settled = any(instant is not None and instant < before for instant in instants)
+        self._warnings.keep(cluster, "AgentTellsNoGeneration", _MESSAGE if settled else "")
+
+
+def _cluster_told_by_karmada(work: Work) -> str | None:
+    return cluster_of_execution_space(work.namespace) if is_told_by_karmada(work) else None

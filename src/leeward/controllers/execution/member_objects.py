@@ -28,8 +28,13 @@ from leeward.core.execution.conflict_resolution import conflict_rules_of, may_ov
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, by_whom, note_write, pause_left
-from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
-from leeward.core.execution.written_later import is_shrunk_by_a_restore
+from leeward.core.execution.work_generation import (
+    has_no_more,
+    is_left,
+    is_shrunk_by_a_restore,
+    with_generation,
+    without_due_generation,
+)
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex

@@ -18,8 +18,14 @@ from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.controllers.rendering.override_rendering import Rendering
 from leeward.core.dependencies.attached import DependantName, listed_in
-from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place, is_refused
-from leeward.core.dependencies.requirements import dependency_problem, follows, names_own_of_each_cluster
+from leeward.core.dependencies.requirements import (
+    LONGEST_WAIT,
+    dependency_problem,
+    follows,
+    is_in_place,
+    is_refused,
+    names_own_of_each_cluster,
+)
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import RESOURCE_BINDING

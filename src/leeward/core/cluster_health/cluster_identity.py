@@ -11,14 +11,14 @@ A member that is restored from its own backup keeps its identity. Karmada: asks 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from kubeapi.text import shown
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, set_condition
 from leeward.api.names import CONFIRMED_IDENTITY_ANNOTATION, IDENTITY_CONDITION, REPLACED_CONDITION
-from leeward.core.registration import IDENTIFYING_NAMESPACE
+from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined
 
 MAX_UID = 128
 """Letters of a uid: members choose it."""
@@ -79,3 +79,20 @@ def _replaced(cluster: Cluster, uid: str) -> Condition:
         f"empty: `leeward confirm {cluster.name}`, or `leeward unjoin {cluster.name}` and join it again"
     )
     return Condition(REPLACED_CONDITION, "True", "IdentityChanged", message)
+
+
+def problem_of_reached(name: str, found: str, joined: Iterable[Joined], control_plane_id: str) -> str:
+    """The reason why nothing is done for the cluster `name` in the one with the id `found`, which answers at its
+    endpoint; empty where there is none.
+
+    An id that nobody has is that of a member that was rebuilt (decision 23). Its own is not questioned, whoever else
+    has it. Holds: S5, S6.
+    """
+    others = [other for other in joined if other.id == found]
+    if not found or any(other.name == name for other in others):
+        return ""
+    whose = f"the cluster {others[0].name}, which has joined, too" if others else ""
+    if found == control_plane_id:
+        whose = "the control plane itself"
+    lead = f"spec.apiEndpoint and the Secret of {name} lead to {whose}"
+    return f"{lead}: nothing is done there for {name}; give it those of its own cluster" if whose else ""

@@ -1,6 +1,7 @@
 """Requirements of a dependant: which objects its template needs beside it, and in which clusters they have to be."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
 
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
@@ -16,6 +17,9 @@ from leeward.core.scheduling.affinity import is_in_any_term
 MOST_BYTES = 192 * 1024
 """Bytes of the annotation that lists dependencies: all annotations of an object have 256 KiB."""
 _ANY_NAME = "any"
+LONGEST_WAIT = timedelta(seconds=15)
+"""Time that a new copy waits at most. What a member refuses, or does not report, holds it up no longer: it may run
+without."""
 
 
 def follows(binding: ResourceBinding) -> bool:
@@ -162,3 +166,31 @@ def _identity(dependency: DependentObjectReference) -> tuple[str, str, str]:
 def _told(dependency: DependentObjectReference, problem: str) -> str:
     name = "/".join(filter(None, (dependency.namespace, dependency.name)))
     return f"{dependency.kind} {name} does not follow: {problem}"
+
+
+def is_refused(work: Work | None) -> bool:
+    """Tells whether a cluster lacks the object of this Work: it refuses it, or has somebody else's. An unchanged
+    earlier object is had."""
+    if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
+        return False
+    return work.applied.status == "False" and not work.status.manifest_statuses
+
+
+def is_in_place(attached: ResourceBinding | None, work: Work | None, cluster: str, needed: Collection[str]) -> bool:
+    """Tells whether an object that there is in the control plane is in `cluster`, as far as it can get there.
+
+    A new copy waits for it: a Pod that comes before its ConfigMap does not run. Karmada: differs, it writes both at
+    once.
+
+    `attached` is the object's binding, `work` its Work in the cluster, `needed` where the binding says that the
+    dependant needs it. A refusal is an answer, too; and an object that is suspended, or being deleted, is not
+    waited for. Holds: S15.
+    """
+    if attached is None:
+        return False
+    if attached.metadata.deletion_timestamp is not None:
+        return True
+    is_placed = cluster in needed or any(target.name == cluster for target in attached.spec.clusters)
+    if not is_placed or work is None or work.metadata.deletion_timestamp is not None:
+        return False
+    return bool(work.spec.suspend_dispatching) or work.applied is not None

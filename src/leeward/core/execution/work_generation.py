@@ -8,7 +8,7 @@ writes none (decision 91). Holds: S1, S12.
 
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
-from kubeapi.unstructured import with_annotations
+from kubeapi.unstructured import int_at, with_annotations
 from leeward.api.names import RENDERED_ANNOTATION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
 from leeward.api.work import Work
 from leeward.core.execution.retain import covers, merge
@@ -59,3 +59,16 @@ def has_work_id(observed: ReadOnlyManifest, manifest: ReadOnlyManifest) -> bool:
     """Tells whether an object carries the permanent id that `manifest` has from its Work; True where it has none."""
     work_id = labels_of(manifest).get(WORK_ID_LABEL)
     return work_id in (None, labels_of(observed).get(WORK_ID_LABEL))
+
+
+def is_shrunk_by_a_restore(observed: ReadOnlyManifest, desired: ReadOnlyManifest, work: Work) -> bool:
+    """Tells whether an object would lose replicas that a later state of its very Work has given it.
+
+    The control plane was restored, with placements of before: the cluster that has taken over is to have fewer
+    replicas. It keeps them while the restored placement is looked at again. Holds: S1.
+    """
+    written = annotations_of(observed).get(WORK_GENERATION_ANNOTATION, "")
+    work_id = labels_of(desired).get(WORK_ID_LABEL)
+    is_later = written.isdecimal() and int(written) > work.metadata.generation
+    is_same_work = work_id is not None and labels_of(observed).get(WORK_ID_LABEL) == work_id
+    return is_later and is_same_work and int_at(desired, "spec", "replicas") < int_at(observed, "spec", "replicas")

@@ -12,15 +12,16 @@ import msgspec
 
 from kubeapi.loop import DeadlockError, EndlessError, run_virtual
 from kubeclient import WorldError
-from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.answers.timeline import OutageStory
+from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet
+from leeward.answers.timeline import OutageFilter, OutageStory, timeline
+from leeward.api.names import binding_name
+from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
 from leeward.sim.rehearsal.copied_world import CopiedWorld
 from leeward.sim.rehearsal.expectations import Chosen, ExpectationResult, choose, judge
 from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happened, Happening, held_reason
 from leeward.sim.rehearsal.rebuilt_templates import rebuild_templates
-from leeward.sim.rehearsal.rehearsed_outages import tells, told_outages
 from leeward.sim.rehearsal.scenario_file import Scenario, ScenarioProblem
 from leeward.sim.rehearsal.scenario_steps import PlannedStep, ScenarioSteps, plan_steps, several_nodes
 
@@ -29,6 +30,8 @@ LOOK_SECONDS = 10.0
 """Seconds after which at latest a second opinion is asked about replicas without a place."""
 MOST_TURNS = 200_000_000
 """Number of turns that the virtual loop may make; a rehearsal of the greatest size needs a tenth of it."""
+CLEANING = timedelta(minutes=1)
+"""Time behind the end of an outage in which what happens to its cluster, or is held, belongs to it."""
 
 
 class RehearsalFailed(Exception):
@@ -219,3 +222,36 @@ def _application(recorder: FleetRecorder, key: BindingName, before: dict[str, in
 def _targets(recorder: FleetRecorder, key: BindingName) -> dict[str, int]:
     binding = recorder.bindings.get(key)
     return binding.spec.assigned if binding is not None else {}
+
+
+async def told_outages(world: CopiedWorld) -> list[OutageStory]:
+    """The Outage objects of a copy up to now, told as `leeward timeline` tells a control plane's: the running ones
+    first. Raises: WorldError."""
+    recorded = world.state.recorded
+    copied = RecordedFleet(
+        API_VERSION,
+        KIND,
+        recorded.control_plane,
+        world.clock.now(),
+        clusters=tuple((await world.client.list(CLUSTERS)).items),
+        outages=tuple((await world.client.list(OUTAGES)).items),
+        settings=recorded.settings,
+    )
+    return timeline(FleetState(copied), OutageFilter()).outages
+
+
+def tells(outage: OutageStory, happened: Happened, at: datetime) -> bool:
+    """Tells whether the story of the outage has what happened at the instant, as a line or in a number."""
+    ended = outage.status.cleaned_at or outage.status.returned_at
+    if at < outage.spec.since or (ended is not None and at > ended + CLEANING):
+        return False
+    match happened.what:
+        case Happening.BRAKE:
+            return True
+        case Happening.CLUSTER | Happening.DELETED | Happening.MOVED:
+            return outage.cluster in happened.cluster.split(",")
+        case Happening.HELD:
+            binding = str(happened.binding or "")
+            return any(f"{e.namespace}/{binding_name(e.kind, e.name)}" == binding for e in outage.status.listed)
+        case Happening.STEP | Happening.SERVING | Happening.ROLLOUT:
+            return False
