@@ -17,19 +17,25 @@ from unittest import mock
 
 import pytest
 
+from controller_runtime import Key
 from kubeapi.codec import encode
-from kubeapi.meta import Manifest
+from kubeapi.loop.turns import Turns
+from kubeapi.meta import LabelSelector, LabelSelectorRequirement, Manifest
 from kubeapi.resource import Resource
 from kubeclient import Invalid
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.policy import ClusterAffinityTerm, Placement
+from leeward.api.policy import ClusterAffinity, ClusterAffinityTerm, Placement
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.rules import bounds
 from leeward.api.rules.bounds import MOST_AFFINITIES, MOST_PLACEMENT_BYTES
 from leeward.api.work import ResourceBindingStatus
+from leeward.controllers.scheduler import concerned
+from leeward.controllers.scheduler.bindings import BindingKey
+from leeward.controllers.scheduler.concerned import ConcernedBindings
 from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
 from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.placement.concern import ClusterConcern, may_mean
 from leeward.core.scheduling import Unplaceable, model, pipeline, schedule
 from leeward.planning.feasibility import CachedFeasibility
 from leeward.planning.fleet import Fleet, look_at_terms
@@ -235,6 +241,64 @@ def test_l4_no_piece_of_the_largest_decision_is_long() -> None:
     whole = calls_of(lambda: schedule(spec, ResourceBindingStatus(), cold.view()))
     assert max(*sizes, decision) < MOST_CALLS < whole
     assert again < MOST_CALLS / 10
+
+
+@pytest.mark.long
+def test_l4_no_piece_of_the_search_for_those_that_may_mean_a_cluster_is_long() -> None:
+    """Four hundred applications, each with as many terms as may be, of which none means the cluster that changed."""
+    found, changed = ConcernedBindings(), cluster("m1")
+    for number in range(400):
+        key = BindingKey("resourcebindings", Key("default", f"app{number}"))
+        found.put(key, ClusterConcern(frozenset({"m2"}), affinities=many_selectors(number)))
+    assert calls_of(lambda: found.of(changed, changed)) < MOST_CALLS / 1_000
+    search = found.meaning([changed, changed])
+    sizes = [calls_of(lambda: next(search)) for _ in range(800)]
+    assert next(search, None) is None
+    assert max(sizes) < MOST_CALLS / 10 < MOST_CALLS < sum(sizes)
+
+
+def many_selectors(number: int) -> tuple[ClusterAffinity, ...]:
+    expressions = [LabelSelectorRequirement(f"k{number}-{n}", "NotIn", ("a",)) for n in range(20)]
+    return tuple(
+        ClusterAffinity(label_selector=LabelSelector(match_expressions=(*expressions, exists(f"z{n}"))))
+        for n in range(MOST_AFFINITIES)
+    )
+
+
+def exists(key: str) -> LabelSelectorRequirement:
+    return LabelSelectorRequirement(key, "Exists")
+
+
+def test_l4_a_turn_comes_before_each_placement_that_a_changed_cluster_is_looked_for_in() -> None:
+    asked, since_turn = 0, 0
+    take = Turns.take
+
+    async def taken(turns: Turns, *, late: bool = False) -> None:
+        nonlocal since_turn
+        await take(turns, late=late)
+        since_turn = 0
+
+    def counted(*known: Any) -> bool:
+        nonlocal asked, since_turn
+        asked, since_turn = asked + 1, since_turn + 1
+        assert since_turn <= 1
+        return may_mean(*known)
+
+    async def story(world: World) -> None:
+        for number in range(20):
+            term = {"affinityName": "near", "clusterNames": ["member1", f"nowhere{number}"]}
+            await apply(
+                world.client, deployment(f"app{number}", 2), policy(f"app{number}", {"clusterAffinities": [term]})
+            )
+        await world.until(lambda: all(world.assigned(f"app{number}-deployment") for number in range(20)), 120)
+        await world.sleep(60)
+        await world.member("member2").stop()
+        await world.until(lambda: not world.is_ready("member2"), 300)
+        await world.sleep(60)
+
+    with mock.patch.object(concerned, "may_mean", counted), mock.patch.object(Turns, "take", taken):
+        play(story, PUSH)
+    assert asked >= 20
 
 
 def test_l4_the_scheduler_takes_turns_before_it_decides_about_many_terms() -> None:

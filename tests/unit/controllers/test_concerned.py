@@ -15,7 +15,9 @@ def key(name: str) -> BindingKey:
 
 
 def names(found: ConcernedBindings, *clusters: str) -> list[str]:
-    return [each.key.name for each in found.of(*map(cluster, clusters))]
+    states = [*map(cluster, clusters)]
+    meant = (key for keys in found.meaning(states) for key in keys)
+    return [each.key.name for each in dict.fromkeys((*found.of(*states), *meant))]
 
 
 def test_those_are_found_that_name_the_cluster_may_mean_it_or_are_concerned_by_all() -> None:
@@ -42,3 +44,14 @@ def test_what_has_changed_is_found_by_what_concerns_it_now_and_what_is_gone_not_
     for name in ("a", "b", "never there"):
         found.put(key(name), None)
     assert names(found, "m1", "m2") == []
+
+
+def test_what_means_a_cluster_when_the_search_begins_is_found_whatever_changes_meanwhile() -> None:
+    found = ConcernedBindings()
+    found.put(key("a"), ClusterConcern(affinities=(NEAR,)))
+    found.put(key("b"), ClusterConcern(affinities=()))
+    search = found.meaning([cluster("m2"), cluster("m1")])
+    assert next(search) == ()
+    for name in ("a", "b"):
+        found.put(key(name), ClusterConcern(frozenset({"m1"})))
+    assert [*search] == [(key("a"),), (key("b"),)]

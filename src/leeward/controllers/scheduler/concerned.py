@@ -1,8 +1,8 @@
 """Bindings by the clusters that concern them (`core.placement.concern`). So a change of a cluster costs as much as
-there are such bindings, and not as there are bindings. Decides nothing.
+there are such bindings, and not as there are bindings; what placements mean is asked a turn at a time. Decides nothing.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Generator
 
 from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
@@ -29,14 +29,20 @@ class ConcernedBindings:
         return tuple(self._waiting)
 
     def of(self, *states: Cluster) -> Collection[BindingKey]:
-        """Bindings that a cluster concerns, in any of these states of it."""
+        """Bindings that a cluster concerns, in any of these states of it, beside those of `meaning`."""
         found = dict(self._anywhere)
         for cluster in states:
             found |= self._naming.get(cluster.name, {})
-        for affinities, keys in self._meaning.values():
-            if may_mean(affinities, states):
-                found |= keys
         return found.keys()
+
+    def meaning(self, states: Collection[Cluster]) -> Generator[Collection[BindingKey], None, None]:
+        """Bindings whose placement may mean any of these states, as they are now. A step is a placement and a state."""
+        for affinities, keys in [(affinities, tuple(keys)) for affinities, keys in self._meaning.values()]:
+            for state in states:
+                is_meant = may_mean(affinities, (state,))
+                yield keys if is_meant else ()
+                if is_meant:
+                    break
 
     def put(self, key: BindingKey, concern: ClusterConcern | None) -> None:
         """Takes in the concern of a binding from now on; None when it is gone."""

@@ -59,6 +59,8 @@ class EventHandlers:
         self._attempts: dict[BindingKey, int] = {}
         """Attempts of those that found no place, or were held back, whether or not they say so already."""
         self._staying = StayingObjects[BindingKey, Binding](is_decided_alike)
+        self._changed: list[tuple[Cluster, timedelta | None]] = []
+        """States of clusters that no placement was asked about yet."""
         self._written: dict[BindingKey, set[int]] = {}
         """Versions that are seen of bindings which are being decided and written; 0: a cluster has changed."""
 
@@ -151,8 +153,22 @@ class EventHandlers:
             states = [cluster for cluster in (old, new) if cluster is not None]
             for key in dict.fromkeys((*self._concerned.of(*states), *self._attempts)):
                 self._add(key, "Cluster", delay)
+            self._changed += [(cluster, delay) for cluster in states]
+            if len(self._changed) == len(states):
+                self._plane.supervisor.start(self._add_meant(), "placements-of-changed-clusters")
         elif is_failing(old) != is_failing(new) or old.status.resource_summary != new.status.resource_summary:
             self._add_waiting()
+
+    async def _add_meant(self) -> None:
+        """Adds those whose placement may mean a changed cluster. Changes that come meanwhile are looked at together."""
+        while self._changed:
+            states, delays = zip(*self._changed, strict=True)
+            delay = None if None in delays else TAINT_DELAY
+            for keys in self._concerned.meaning(states):
+                await self._plane.turns.take()
+                for key in keys:
+                    self._add(key, "Cluster", delay)
+            del self._changed[: len(states)]
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         """Queues the bindings of a Work that can begin, end or withdraw an eviction; of others it changes nothing

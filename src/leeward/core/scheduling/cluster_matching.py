@@ -15,7 +15,8 @@ ClusterMatcher = Callable[[Cluster], bool]
 
 def cluster_matches(cluster: Cluster, affinity: ClusterAffinity) -> bool:
     """Tells whether all parts of the affinity that are set match."""
-    return affinity_matcher(affinity)(cluster)
+    is_named = not affinity.cluster_names or cluster.name in affinity.cluster_names
+    return is_named and affinity_matcher(affinity)(cluster)
 
 
 def affinity_matcher(affinity: ClusterAffinity) -> ClusterMatcher:
