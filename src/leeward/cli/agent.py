@@ -10,7 +10,7 @@ from leeward.app.config import REPORTS, AgentConfig, ClusterDescription, Report
 from leeward.app.local import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
-from leeward.cli.flags import KARMADA_SPELLING, agent_left_out_flags, component_flags, list_option, start_log
+from leeward.cli.flags import KARMADA_SPELLING, component_flags, left_out_flags, list_option, start_log
 from leeward.core.hub_generation import MOST_HUBS
 
 
@@ -49,7 +49,7 @@ def _member_name(_context: click.Context, _option: click.Parameter, name: str) -
     "KubeImpersonator, or None.  [default: KubeCredentials,KubeImpersonator]",
 )
 @component_flags("agent")
-@agent_left_out_flags
+@left_out_flags("agent")
 @click.pass_context
 def agent(
     context: click.Context,

@@ -5,14 +5,14 @@ from pathlib import Path
 import click
 
 from leeward.cli.component import context_option, kubeconfig_option, run_as
-from leeward.cli.flags import KARMADA_SPELLING, component_flags, manager_left_out_flags
+from leeward.cli.flags import KARMADA_SPELLING, component_flags, left_out_flags
 
 
 @click.command(context_settings=KARMADA_SPELLING)
 @kubeconfig_option
 @context_option
 @component_flags("controller-manager")
-@manager_left_out_flags
+@left_out_flags("controller-manager")
 @click.pass_context
 def controller_manager(context: click.Context, kubeconfig: Path | None, kubeconfig_context: str) -> None:
     """Run the controllers beside an API server, but for the scheduler.

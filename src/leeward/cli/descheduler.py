@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.component import context_option, kubeconfig_option, master_option, run_as
-from leeward.cli.flags import KARMADA_SPELLING, component_flags, descheduler_left_out_flags
+from leeward.cli.flags import KARMADA_SPELLING, component_flags, left_out_flags
 
 
 @click.command(context_settings=KARMADA_SPELLING)
@@ -13,7 +13,7 @@ from leeward.cli.flags import KARMADA_SPELLING, component_flags, descheduler_lef
 @context_option
 @master_option
 @component_flags("descheduler")
-@descheduler_left_out_flags
+@left_out_flags("descheduler")
 @click.pass_context
 def descheduler(context: click.Context, kubeconfig: Path | None, kubeconfig_context: str, master: str) -> None:
     """Give replicas that find no node back to the scheduler, for another cluster.

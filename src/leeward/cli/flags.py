@@ -1,21 +1,13 @@
 """Options of a verb out of the table of flags, and those of Karmada's that are taken and not used."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from kubeapi.process import LogForm, log_to_stderr
-from leeward.app.flags.left_out import (
-    LEFT_OUT,
-    OF_THE_AGENT,
-    OF_THE_DESCHEDULER,
-    OF_THE_ESTIMATOR,
-    OF_THE_MANAGER,
-    OF_THE_WEBHOOK,
-    SWITCHES,
-)
+from leeward.app.flags.left_out import LEFT_OUT, OF_ONE, SWITCHES
 from leeward.app.flags.table import Component, Flag, FlagProblem, flags_of
 from leeward.manager.gates import WITHOUT_EFFECT
 
@@ -78,29 +70,18 @@ def _join(_context: click.Context, _parameter: click.Parameter, values: tuple[st
     return ",".join(values)
 
 
-def left_out_flags(verb: F) -> F:
-    """Adds flags that Karmada's component takes and this one does not use; help and completion do not show it."""
-    return _passed_over(verb, LEFT_OUT)
+def left_out_flags(component: str) -> Callable[[F], F]:
+    """Adds flags that Karmada's component takes and ours does not use; help and completion do not show them."""
 
+    def decorate(verb: F) -> F:
+        verb = logging_format(verb)
+        for name in {**LEFT_OUT, **OF_ONE.get(component, {})}:
+            keywords: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if name in SWITCHES else {}
+            spellings = (*(["-v"] if name == "v" else []), f"--{name}", name.replace("-", "_"))
+            verb = click.option(*spellings, hidden=True, callback=_pass_over, expose_value=False, **keywords)(verb)
+        return verb
 
-def manager_left_out_flags(verb: F) -> F:
-    return _passed_over(verb, {**LEFT_OUT, **OF_THE_MANAGER})
-
-
-def webhook_left_out_flags(verb: F) -> F:
-    return _passed_over(verb, {**LEFT_OUT, **OF_THE_WEBHOOK})
-
-
-def agent_left_out_flags(verb: F) -> F:
-    return _passed_over(verb, {**LEFT_OUT, **OF_THE_AGENT})
-
-
-def descheduler_left_out_flags(verb: F) -> F:
-    return _passed_over(verb, {**LEFT_OUT, **OF_THE_DESCHEDULER})
-
-
-def estimator_left_out_flags(verb: F) -> F:
-    return _passed_over(verb, {**LEFT_OUT, **OF_THE_ESTIMATOR})
+    return decorate
 
 
 def logging_format(verb: F) -> F:
@@ -118,23 +99,6 @@ def logging_format(verb: F) -> F:
 
 def _keep_logging_format(context: click.Context, _parameter: click.Parameter, value: LogForm) -> None:
     context.meta[_LOG_FORM_KEY] = value
-
-
-def _passed_over(verb: F, names: Iterable[str]) -> F:
-    verb = logging_format(verb)
-    for name in names:
-        keywords: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if name in SWITCHES else {}
-        short = ["-v"] if name == "v" else []
-        verb = click.option(
-            *short,
-            f"--{name}",
-            name.replace("-", "_"),
-            hidden=True,
-            callback=_pass_over,
-            expose_value=False,
-            **keywords,
-        )(verb)
-    return verb
 
 
 def start_log(context: click.Context) -> None:
@@ -158,10 +122,7 @@ def written_flags(context: click.Context) -> dict[str, str]:
 _WHY = {
     **{f"feature-gates={name}": why for name, why in WITHOUT_EFFECT.items()},
     **LEFT_OUT,
-    **OF_THE_MANAGER,
-    **OF_THE_WEBHOOK,
-    **OF_THE_AGENT,
-    **OF_THE_ESTIMATOR,
+    **{name: why for reasons in OF_ONE.values() for name, why in reasons.items()},
 }
 _KEY, _LEFT_OUT_KEY, _LOG_FORM_KEY = "leeward.flags", "leeward.flags.left-out", "leeward.flags.logging-format"
 

@@ -13,7 +13,7 @@ from leeward.cli.flags import KARMADA_SPELLING, component_flags, left_out_flags
 @context_option
 @master_option
 @component_flags("scheduler")
-@left_out_flags
+@left_out_flags("scheduler")
 @click.pass_context
 def scheduler(context: click.Context, kubeconfig: Path | None, kubeconfig_context: str, master: str) -> None:
     """Run the scheduler beside an API server.

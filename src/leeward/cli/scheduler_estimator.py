@@ -9,7 +9,7 @@ from kubeapi.process import serve
 from leeward.app.local import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, connection_of, master_option, settings_from
-from leeward.cli.flags import KARMADA_SPELLING, component_flags, estimator_left_out_flags, start_log
+from leeward.cli.flags import KARMADA_SPELLING, component_flags, left_out_flags, start_log
 
 if TYPE_CHECKING:
     from leeward.app.flags.settings import Estimation
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]")
 @master_option
 @component_flags("scheduler-estimator")
-@estimator_left_out_flags
+@left_out_flags("scheduler-estimator")
 @click.pass_context
 def scheduler_estimator(
     context: click.Context, cluster_name: str, kubeconfig: Path | None, kubeconfig_context: str, master: str

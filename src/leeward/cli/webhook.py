@@ -9,7 +9,7 @@ import click
 from kubeapi.process import serve
 from leeward.cli.component import connection_of, context_option, kubeconfig_option
 from leeward.cli.connections import client_of
-from leeward.cli.flags import KARMADA_SPELLING, list_option, start_log, webhook_left_out_flags
+from leeward.cli.flags import KARMADA_SPELLING, left_out_flags, list_option, start_log
 from leeward.cli.parameters import Number
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ def https_url(_context: click.Context, _option: click.Parameter, url: str) -> st
 @list_option("--feature-gates", help="As given to the controller manager, for quotas and warnings.")
 @kubeconfig_option
 @context_option
-@webhook_left_out_flags
+@left_out_flags("webhook")
 @click.pass_context
 def webhook(
     context: click.Context,

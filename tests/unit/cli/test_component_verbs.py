@@ -140,7 +140,7 @@ def test_the_command_of_karmadas_deployment_starts(
 
 def test_what_is_written_and_not_used_is_told_with_its_reason(caplog: pytest.LogCaptureFixture) -> None:
     @click.command()
-    @left_out_flags
+    @left_out_flags("scheduler")
     @click.pass_context
     def verb(context: click.Context) -> None:
         tell_left_out(context)

@@ -10,6 +10,7 @@ _QUEUES = "pauses between retries are fixed: 50 ms at first, 30 s at most"
 _NO_CONTROLLER = "there is no such controller"
 _NO_PROFILING = "use a profiler of the machine"
 _CERTIFICATES = "the webhook makes and renews its certificates itself"
+_NO_GATE = "no gate changes what is given back, or estimated"
 _ROTATION = "the agent's certificate is renewed when two thirds of its time are over"
 
 LEFT_OUT = {
@@ -71,31 +72,34 @@ LEFT_OUT = {
     "v": _LOGS,
     "vmodule": _LOGS,
 }
-OF_THE_MANAGER = {
+_OF_THE_MANAGER = {
     "cluster-lease-duration": "only agents renew Leases of their clusters; members in Push mode are probed",
     "cluster-lease-renew-interval-fraction": "only agents renew Leases of their clusters",
 }
-"""Flags that the controller manager alone does not use, and why."""
-OF_THE_WEBHOOK = {
-    "health-probe-bind-address": "/healthz and /readyz are served at --secure-port",
-    "kube-api-burst": "the webhook asks little",
-    "kube-api-qps": "the webhook asks little",
-    "metrics-bind-address": "the webhook serves no metrics",
-    "tls-cert-file-name": _CERTIFICATES,
-    "tls-private-key-file-name": _CERTIFICATES,
+OF_ONE = {
+    "controller-manager": _OF_THE_MANAGER,
+    "serve": _OF_THE_MANAGER,
+    "webhook": {
+        "health-probe-bind-address": "/healthz and /readyz are served at --secure-port",
+        "kube-api-burst": "the webhook asks little",
+        "kube-api-qps": "the webhook asks little",
+        "metrics-bind-address": "the webhook serves no metrics",
+        "tls-cert-file-name": _CERTIFICATES,
+        "tls-private-key-file-name": _CERTIFICATES,
+    },
+    "agent": {
+        "controllers": "all that a member needs runs, and nothing else",
+        "karmada-kubeconfig-field": _ROTATION,
+        "karmada-kubeconfig-name": _ROTATION,
+        "leader-elect-resource-lock": "the lock is a Lease",
+    },
+    "descheduler": {"feature-gates": _NO_GATE},
+    "scheduler-estimator": {
+        "feature-gates": _NO_GATE,
+        "parallelism": "an answer is a look at each node, one after the other",
+    },
 }
-"""Flags that the webhook alone does not use, and why."""
-OF_THE_AGENT = {
-    "controllers": "all that a member needs runs, and nothing else",
-    "karmada-kubeconfig-field": _ROTATION,
-    "karmada-kubeconfig-name": _ROTATION,
-    "leader-elect-resource-lock": "the lock is a Lease",
-}
-"""Flags that the agent alone does not use, and why."""
-OF_THE_DESCHEDULER = {"feature-gates": "no gate changes what is given back, or estimated"}
-"""Flags that only the descheduler and the estimator do not use, and why."""
-OF_THE_ESTIMATOR = {**OF_THE_DESCHEDULER, "parallelism": "an answer is a look at each node, one after the other"}
-"""Flags that the estimator alone does not use, and why."""
+"""Flags that one component does not use and others do, and why."""
 SWITCHES = frozenset(
     {
         "add-dir-header",
