@@ -19,9 +19,21 @@ from leeward.core.interpreter.fields import statuses, total
 from leeward.core.interpreter.jobs import CRON_JOB, JOB
 from leeward.core.interpreter.pods import POD
 from leeward.core.interpreter.rules import Rules, Status
-from leeward.core.interpreter.thirdparty.project_kinds import PROJECT_KINDS
+from leeward.core.interpreter.thirdparty import (
+    argo,
+    flink,
+    flux,
+    kruise,
+    kubeflow,
+    kyverno,
+    ray,
+    spark,
+    traffic_kinds,
+    volcano,
+)
 from leeward.core.interpreter.workloads import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 
+_PROJECTS = (argo, flink, flux, kruise, kubeflow, kyverno, ray, spark, traffic_kinds, volcano)
 _TOKEN_TYPE = "kubernetes.io/service-account-token"
 _UID_ANNOTATION = "kubernetes.io/service-account.uid"
 
@@ -210,7 +222,7 @@ KINDS: Mapping[tuple[str, str], Rules] = {
     ("v1", "ServiceAccount"): SERVICE_ACCOUNT,
     ("policy/v1", "PodDisruptionBudget"): POD_DISRUPTION_BUDGET,
     ("autoscaling/v2", "HorizontalPodAutoscaler"): HORIZONTAL_POD_AUTOSCALER,
-    **PROJECT_KINDS,
+    **{kind: rules for project in _PROJECTS for kind, rules in project.KINDS.items()},
 }
 
 _UNKNOWN = Rules()

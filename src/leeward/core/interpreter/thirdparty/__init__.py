@@ -1,6 +1,6 @@
 """Kinds of other projects that Karmada knows without being told: Argo, Flink, Flux, Kruise, Kubeflow, Kyverno, ...
 
-One module per project; `project_kinds.py` lists which functions a kind has. What several need is in `aggregation.py`,
+One module per project, whose `KINDS` are its kinds with their rules. What several need is in `aggregation.py`,
 `merged_conditions.py`, `pod_templates.py` and `reflection.py`.
 
 Karmada: pkg/resourceinterpreter/default/thirdparty; the same behaviour, learned from the recorded cases in

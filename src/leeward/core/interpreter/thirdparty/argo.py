@@ -58,6 +58,12 @@ def _pod_of(template: ReadOnlyManifest) -> Manifest:
     return {"containers": containers, "initContainers": inits, "volumes": volumes, "serviceAccountName": account}
 
 
-WORKFLOW = Rules(
-    dependencies=_dependencies, replicas=_replicas, revise=revise_parallelism, is_healthy=_is_healthy, retain=_retain
-)
+KINDS = {
+    ("argoproj.io/v1alpha1", "Workflow"): Rules(
+        dependencies=_dependencies,
+        replicas=_replicas,
+        revise=revise_parallelism,
+        is_healthy=_is_healthy,
+        retain=_retain,
+    ),
+}

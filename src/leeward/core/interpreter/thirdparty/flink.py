@@ -128,10 +128,12 @@ def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]
     return {**{name: value for name, value in mapping_at(template, "status").items() if name not in _FIELDS}, **last}
 
 
-FLINK_DEPLOYMENT = Rules(
-    replicas=_replicas,
-    components=_components,
-    reflect=lambda manifest: reflected(manifest, _FIELDS),
-    is_healthy=_is_healthy,
-    aggregate=_aggregate,
-)
+KINDS = {
+    ("flink.apache.org/v1beta1", "FlinkDeployment"): Rules(
+        replicas=_replicas,
+        components=_components,
+        reflect=lambda manifest: reflected(manifest, _FIELDS),
+        is_healthy=_is_healthy,
+        aggregate=_aggregate,
+    ),
+}

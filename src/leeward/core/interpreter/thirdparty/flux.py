@@ -71,43 +71,49 @@ def _rules(
     )
 
 
-GIT_REPOSITORY = _rules(
-    _STORED,
-    ("artifact", "observedGeneration", "observedIgnore", "observedRecurseSubmodules"),
-    _ARTIFACT,
-    _named(_SECRET_REF, _VERIFY),
-)
-BUCKET = _rules(_STORED, ("artifact", "observedGeneration", "observedIgnore", "url"), _LOCATED, _named(_SECRET_REF))
-HELM_REPOSITORY = _rules(_STORED, ("artifact", "observedGeneration", "url"), _LOCATED, _named(_SECRET_REF))
-OCI_REPOSITORY = _rules(
-    _STORED,
-    ("artifact", "observedGeneration", "url"),
-    _LOCATED,
-    _named(_SECRET_REF, _VERIFY, _CERTIFICATE, account=True),
-)
-HELM_CHART = _rules(
-    _PULLED,
-    ("artifact", "observedChartName", "observedSourceArtifactRevision", "url"),
-    {
-        **_LOCATED,
-        "observedChartName": aggregation.latest_text,
-        "observedSourceArtifactRevision": aggregation.latest_text,
-    },
-    _named(_VERIFY),
-)
-HELM_RELEASE = _rules(
-    _RECONCILED,
-    (*_FAILURES, *_RELEASE, "lastReleaseRevision", "observedGeneration"),
-    {
-        **dict.fromkeys(_FAILURES, aggregation.added),
-        **dict.fromkeys(_RELEASE, aggregation.latest_said_or_kept),
-        "lastReleaseRevision": aggregation.latest_or_kept,
-    },
-    _release_dependencies,
-)
-KUSTOMIZATION = _rules(
-    _RECONCILED,
-    (*_REVISIONS, "observedGeneration"),
-    dict.fromkeys(_REVISIONS, aggregation.latest_said),
-    _named(_DECRYPTION, _KUBE_CONFIG, account=True),
-)
+KINDS = {
+    ("helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"): _rules(
+        _RECONCILED,
+        (*_FAILURES, *_RELEASE, "lastReleaseRevision", "observedGeneration"),
+        {
+            **dict.fromkeys(_FAILURES, aggregation.added),
+            **dict.fromkeys(_RELEASE, aggregation.latest_said_or_kept),
+            "lastReleaseRevision": aggregation.latest_or_kept,
+        },
+        _release_dependencies,
+    ),
+    ("kustomize.toolkit.fluxcd.io/v1", "Kustomization"): _rules(
+        _RECONCILED,
+        (*_REVISIONS, "observedGeneration"),
+        dict.fromkeys(_REVISIONS, aggregation.latest_said),
+        _named(_DECRYPTION, _KUBE_CONFIG, account=True),
+    ),
+    ("source.toolkit.fluxcd.io/v1", "GitRepository"): _rules(
+        _STORED,
+        ("artifact", "observedGeneration", "observedIgnore", "observedRecurseSubmodules"),
+        _ARTIFACT,
+        _named(_SECRET_REF, _VERIFY),
+    ),
+    ("source.toolkit.fluxcd.io/v1beta2", "Bucket"): _rules(
+        _STORED, ("artifact", "observedGeneration", "observedIgnore", "url"), _LOCATED, _named(_SECRET_REF)
+    ),
+    ("source.toolkit.fluxcd.io/v1beta2", "HelmChart"): _rules(
+        _PULLED,
+        ("artifact", "observedChartName", "observedSourceArtifactRevision", "url"),
+        {
+            **_LOCATED,
+            "observedChartName": aggregation.latest_text,
+            "observedSourceArtifactRevision": aggregation.latest_text,
+        },
+        _named(_VERIFY),
+    ),
+    ("source.toolkit.fluxcd.io/v1beta2", "HelmRepository"): _rules(
+        _STORED, ("artifact", "observedGeneration", "url"), _LOCATED, _named(_SECRET_REF)
+    ),
+    ("source.toolkit.fluxcd.io/v1beta2", "OCIRepository"): _rules(
+        _STORED,
+        ("artifact", "observedGeneration", "url"),
+        _LOCATED,
+        _named(_SECRET_REF, _VERIFY, _CERTIFICATE, account=True),
+    ),
+}

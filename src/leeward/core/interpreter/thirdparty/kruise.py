@@ -205,74 +205,76 @@ def _outcome(status: Mapping[str, Any]) -> str:
     return ""
 
 
-CLONE_SET = Rules(
-    dependencies=_dependencies,
-    replicas=_replicas,
-    revise=_revise,
-    reflect=lambda manifest: reflected_with_generations(
-        manifest, (*_CLONE_SET_COUNTS, *_REVISIONS, "labelSelector", "observedGeneration")
+KINDS = {
+    ("apps.kruise.io/v1alpha1", "AdvancedCronJob"): Rules(
+        dependencies=_cron_job_dependencies,
+        aggregate=lambda template, items: fold_statuses(
+            template,
+            items,
+            {"active": aggregation.joined, "lastScheduleTime": aggregation.latest, "type": aggregation.latest_text},
+        ),
     ),
-    is_healthy=_is_updated,
-    aggregate=lambda template, items: _aggregated(
-        template,
-        items,
-        {**_sums(_CLONE_SET_COUNTS), **dict.fromkeys((*_REVISIONS, "labelSelector"), aggregation.latest_text)},
+    ("apps.kruise.io/v1alpha1", "BroadcastJob"): Rules(
+        dependencies=_dependencies,
+        replicas=_job_replicas,
+        revise=revise_parallelism,
+        reflect=lambda manifest: reflected(manifest, _JOB_FIELDS),
+        is_healthy=_is_job_healthy,
+        aggregate=_aggregate_job,
+        retain=_retain_job,
     ),
-)
-KRUISE_STATEFUL_SET = Rules(
-    dependencies=_dependencies,
-    replicas=_replicas,
-    revise=_revise,
-    reflect=lambda manifest: reflected_with_generations(
-        manifest, (*_STATEFUL_SET_COUNTS, *_REVISIONS, "observedGeneration")
+    ("apps.kruise.io/v1alpha1", "CloneSet"): Rules(
+        dependencies=_dependencies,
+        replicas=_replicas,
+        revise=_revise,
+        reflect=lambda manifest: reflected_with_generations(
+            manifest, (*_CLONE_SET_COUNTS, *_REVISIONS, "labelSelector", "observedGeneration")
+        ),
+        is_healthy=_is_updated,
+        aggregate=lambda template, items: _aggregated(
+            template,
+            items,
+            {**_sums(_CLONE_SET_COUNTS), **dict.fromkeys((*_REVISIONS, "labelSelector"), aggregation.latest_text)},
+        ),
     ),
-    is_healthy=_is_updated,
-    aggregate=lambda template, items: _aggregated(
-        template, items, {**_sums(_STATEFUL_SET_COUNTS), **dict.fromkeys(_REVISIONS, aggregation.latest_text)}
+    ("apps.kruise.io/v1alpha1", "DaemonSet"): Rules(
+        dependencies=lambda manifest: template_dependencies(manifest, [TEMPLATE], without_spec=True),
+        reflect=lambda manifest: reflected_with_generations(
+            manifest, (*_DAEMON_SET_COUNTS, "daemonSetHash", "observedGeneration")
+        ),
+        is_healthy=_is_daemon_set_healthy,
+        aggregate=lambda template, items: _aggregated(
+            template, items, {**_sums(_DAEMON_SET_COUNTS), "daemonSetHash": aggregation.latest}
+        ),
     ),
-)
-KRUISE_DAEMON_SET = Rules(
-    dependencies=lambda manifest: template_dependencies(manifest, [TEMPLATE], without_spec=True),
-    reflect=lambda manifest: reflected_with_generations(
-        manifest, (*_DAEMON_SET_COUNTS, "daemonSetHash", "observedGeneration")
+    ("apps.kruise.io/v1alpha1", "SidecarSet"): Rules(
+        dependencies=_sidecar_dependencies,
+        replicas=lambda manifest: (0, None),
+        reflect=lambda manifest: reflected(manifest, _SIDECAR_PODS, dict.fromkeys(_SIDECAR_PODS, 0)),
+        is_healthy=_are_sidecars_healthy,
+        aggregate=lambda template, items: fold_statuses(template, items, _sums(_SIDECAR_PODS)),
+        retain=_retain_sidecar_set,
     ),
-    is_healthy=_is_daemon_set_healthy,
-    aggregate=lambda template, items: _aggregated(
-        template, items, {**_sums(_DAEMON_SET_COUNTS), "daemonSetHash": aggregation.latest}
+    ("apps.kruise.io/v1alpha1", "UnitedDeployment"): Rules(
+        dependencies=_dependencies,
+        replicas=_replicas,
+        revise=_revise,
+        reflect=lambda manifest: reflected_with_generations(manifest, (*_REPLICAS, "conditions", "observedGeneration")),
+        is_healthy=_is_known_and_updated,
+        aggregate=lambda template, items: _aggregated(
+            template, items, {**_sums((*_REPLICAS, "unavailableReplicas")), "conditions": aggregation.latest_or_kept}
+        ),
     ),
-)
-UNITED_DEPLOYMENT = Rules(
-    dependencies=_dependencies,
-    replicas=_replicas,
-    revise=_revise,
-    reflect=lambda manifest: reflected_with_generations(manifest, (*_REPLICAS, "conditions", "observedGeneration")),
-    is_healthy=_is_known_and_updated,
-    aggregate=lambda template, items: _aggregated(
-        template, items, {**_sums((*_REPLICAS, "unavailableReplicas")), "conditions": aggregation.latest_or_kept}
+    ("apps.kruise.io/v1beta1", "StatefulSet"): Rules(
+        dependencies=_dependencies,
+        replicas=_replicas,
+        revise=_revise,
+        reflect=lambda manifest: reflected_with_generations(
+            manifest, (*_STATEFUL_SET_COUNTS, *_REVISIONS, "observedGeneration")
+        ),
+        is_healthy=_is_updated,
+        aggregate=lambda template, items: _aggregated(
+            template, items, {**_sums(_STATEFUL_SET_COUNTS), **dict.fromkeys(_REVISIONS, aggregation.latest_text)}
+        ),
     ),
-)
-SIDECAR_SET = Rules(
-    dependencies=_sidecar_dependencies,
-    replicas=lambda manifest: (0, None),
-    reflect=lambda manifest: reflected(manifest, _SIDECAR_PODS, dict.fromkeys(_SIDECAR_PODS, 0)),
-    is_healthy=_are_sidecars_healthy,
-    aggregate=lambda template, items: fold_statuses(template, items, _sums(_SIDECAR_PODS)),
-    retain=_retain_sidecar_set,
-)
-BROADCAST_JOB = Rules(
-    dependencies=_dependencies,
-    replicas=_job_replicas,
-    revise=revise_parallelism,
-    reflect=lambda manifest: reflected(manifest, _JOB_FIELDS),
-    is_healthy=_is_job_healthy,
-    aggregate=_aggregate_job,
-    retain=_retain_job,
-)
-ADVANCED_CRON_JOB = Rules(
-    dependencies=_cron_job_dependencies,
-    aggregate=lambda template, items: fold_statuses(
-        template,
-        items,
-        {"active": aggregation.joined, "lastScheduleTime": aggregation.latest, "type": aggregation.latest_text},
-    ),
-)
+}

@@ -225,31 +225,33 @@ def _aggregate_notebook(template: ReadOnlyManifest, items: Sequence[AggregatedSt
     return {**status, "containerState": state, "conditions": [condition]}
 
 
-PYTORCH_JOB = Rules(
-    dependencies=lambda manifest: role_dependencies(manifest, "spec", "pytorchReplicaSpecs"),
-    components=lambda manifest: _role_components(manifest, "pytorchReplicaSpecs", ("Master", "Worker")),
-    is_healthy=_has_not_failed,
-    aggregate=_aggregate_pytorch,
-)
-TF_JOB = Rules(
-    dependencies=lambda manifest: role_dependencies(manifest, "spec", "tfReplicaSpecs"),
-    components=lambda manifest: _role_components(
-        manifest, "tfReplicaSpecs", ("PS", "Worker", "Chief", "Master", "Evaluator")
+KINDS = {
+    ("kubeflow.org/v1", "Notebook"): Rules(
+        replicas=lambda manifest: (1, requirements(pod_template(manifest, "spec", "template"))),
+        reflect=lambda manifest: reflected(
+            manifest, ("conditions", "containerState", "readyReplicas"), {"readyReplicas": 0}
+        ),
+        is_healthy=_is_notebook_healthy,
+        aggregate=_aggregate_notebook,
     ),
-    is_healthy=_has_not_failed,
-    aggregate=_aggregate_tf,
-)
-MPI_JOB = Rules(
-    components=_mpi_components,
-    reflect=lambda manifest: reflected(manifest, _MPI_FIELDS),
-    is_healthy=_is_mpi_healthy,
-    aggregate=_aggregate_mpi,
-)
-NOTEBOOK = Rules(
-    replicas=lambda manifest: (1, requirements(pod_template(manifest, "spec", "template"))),
-    reflect=lambda manifest: reflected(
-        manifest, ("conditions", "containerState", "readyReplicas"), {"readyReplicas": 0}
+    ("kubeflow.org/v1", "PyTorchJob"): Rules(
+        dependencies=lambda manifest: role_dependencies(manifest, "spec", "pytorchReplicaSpecs"),
+        components=lambda manifest: _role_components(manifest, "pytorchReplicaSpecs", ("Master", "Worker")),
+        is_healthy=_has_not_failed,
+        aggregate=_aggregate_pytorch,
     ),
-    is_healthy=_is_notebook_healthy,
-    aggregate=_aggregate_notebook,
-)
+    ("kubeflow.org/v1", "TFJob"): Rules(
+        dependencies=lambda manifest: role_dependencies(manifest, "spec", "tfReplicaSpecs"),
+        components=lambda manifest: _role_components(
+            manifest, "tfReplicaSpecs", ("PS", "Worker", "Chief", "Master", "Evaluator")
+        ),
+        is_healthy=_has_not_failed,
+        aggregate=_aggregate_tf,
+    ),
+    ("kubeflow.org/v2beta1", "MPIJob"): Rules(
+        components=_mpi_components,
+        reflect=lambda manifest: reflected(manifest, _MPI_FIELDS),
+        is_healthy=_is_mpi_healthy,
+        aggregate=_aggregate_mpi,
+    ),
+}

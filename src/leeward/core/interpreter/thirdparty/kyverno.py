@@ -28,13 +28,15 @@ def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]
     return {**status, "conditions": conditions} if conditions else status
 
 
-CLUSTER_POLICY = Rules(
-    reflect=lambda manifest: reflected(manifest, ("ready", "rulecount", "conditions")),
-    is_healthy=_is_ready,
-    aggregate=lambda template, items: _aggregate(template, items, ("ready",)),
-)
-POLICY = Rules(
-    reflect=lambda manifest: reflected(manifest, ("ready", "rulecount", "conditions", "autogen")),
-    is_healthy=_is_ready,
-    aggregate=lambda template, items: _aggregate(template, items, ("ready", "autogen")),
-)
+KINDS = {
+    ("kyverno.io/v1", "ClusterPolicy"): Rules(
+        reflect=lambda manifest: reflected(manifest, ("ready", "rulecount", "conditions")),
+        is_healthy=_is_ready,
+        aggregate=lambda template, items: _aggregate(template, items, ("ready",)),
+    ),
+    ("kyverno.io/v1", "Policy"): Rules(
+        reflect=lambda manifest: reflected(manifest, ("ready", "rulecount", "conditions", "autogen")),
+        is_healthy=_is_ready,
+        aggregate=lambda template, items: _aggregate(template, items, ("ready", "autogen")),
+    ),
+}

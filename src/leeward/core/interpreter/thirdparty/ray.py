@@ -215,21 +215,23 @@ def _job_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReferen
     return [*own, *_dependencies(manifest, _OF_JOB)]
 
 
-RAY_CLUSTER = Rules(
-    components=lambda manifest: _components(manifest, _CLUSTER),
-    is_healthy=_is_cluster_healthy,
-    aggregate=_aggregate_cluster,
-)
-RAY_JOB = Rules(
-    dependencies=_job_dependencies,
-    components=lambda manifest: _components(manifest, _OF_JOB),
-    is_healthy=_is_job_healthy,
-    aggregate=_aggregate_job,
-)
-RAY_SERVICE = Rules(
-    dependencies=lambda manifest: _dependencies(manifest, _OF_SERVICE),
-    replicas=_service_replicas,
-    revise=_revise_service,
-    is_healthy=_is_service_healthy,
-    aggregate=_aggregate_service,
-)
+KINDS = {
+    ("ray.io/v1", "RayCluster"): Rules(
+        components=lambda manifest: _components(manifest, _CLUSTER),
+        is_healthy=_is_cluster_healthy,
+        aggregate=_aggregate_cluster,
+    ),
+    ("ray.io/v1", "RayJob"): Rules(
+        dependencies=_job_dependencies,
+        components=lambda manifest: _components(manifest, _OF_JOB),
+        is_healthy=_is_job_healthy,
+        aggregate=_aggregate_job,
+    ),
+    ("ray.io/v1", "RayService"): Rules(
+        dependencies=lambda manifest: _dependencies(manifest, _OF_SERVICE),
+        replicas=_service_replicas,
+        revise=_revise_service,
+        is_healthy=_is_service_healthy,
+        aggregate=_aggregate_service,
+    ),
+}

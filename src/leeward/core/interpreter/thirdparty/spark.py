@@ -126,9 +126,11 @@ def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]
     return fold_statuses(template, items, _FOLDS)
 
 
-SPARK_APPLICATION = Rules(
-    components=_components,
-    reflect=lambda manifest: reflected(manifest, _FIELDS),
-    is_healthy=_is_healthy,
-    aggregate=_aggregate,
-)
+KINDS = {
+    ("sparkoperator.k8s.io/v1beta2", "SparkApplication"): Rules(
+        components=_components,
+        reflect=lambda manifest: reflected(manifest, _FIELDS),
+        is_healthy=_is_healthy,
+        aggregate=_aggregate,
+    ),
+}

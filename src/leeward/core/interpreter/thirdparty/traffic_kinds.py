@@ -155,13 +155,13 @@ def _grouped(told: Sequence[Told], *fields: str) -> list[list[Told]]:
     return list(groups.values())
 
 
-GATEWAY = Rules(reflect=_reflect, is_healthy=_is_gateway_healthy, aggregate=_aggregate_gateway)
-GATEWAY_CLASS = Rules(
+_GATEWAY = Rules(reflect=_reflect, is_healthy=_is_gateway_healthy, aggregate=_aggregate_gateway)
+_GATEWAY_CLASS = Rules(
     reflect=_reflect,
     is_healthy=_is_class_healthy,
     aggregate=lambda _, items: {"conditions": one_of_each_type(reports(items))},
 )
-ROUTE = Rules(reflect=_reflect, is_healthy=_is_route_healthy, aggregate=_aggregate_route)
+_ROUTE = Rules(reflect=_reflect, is_healthy=_is_route_healthy, aggregate=_aggregate_route)
 
 
 _HEALTHY = "Healthy"
@@ -206,8 +206,7 @@ def _gslb_dependencies(manifest: ReadOnlyManifest) -> Collection[DependentObject
     )
 
 
-DNS_ENDPOINT = Rules(is_healthy=_is_endpoint_healthy)
-GSLB = Rules(is_healthy=_is_gslb_healthy, aggregate=_aggregate_gslb, dependencies=_gslb_dependencies)
+_GSLB = Rules(is_healthy=_is_gslb_healthy, aggregate=_aggregate_gslb, dependencies=_gslb_dependencies)
 
 
 def _is_export_healthy(manifest: ReadOnlyManifest) -> bool:
@@ -255,7 +254,29 @@ def _retain_import(desired: Manifest, observed: ReadOnlyManifest) -> None:
         take(desired, observed, "spec", "ips")
 
 
-SERVICE_EXPORT = Rules(is_healthy=_is_export_healthy, aggregate=_aggregate_export)
-SERVICE_IMPORT = Rules(is_healthy=_is_import_healthy, aggregate=_aggregate_import, retain=_retain_import)
-KARMADAS_IMPORT = replace(SERVICE_IMPORT, dependencies=service_import_dependencies)
+_SERVICE_EXPORT = Rules(is_healthy=_is_export_healthy, aggregate=_aggregate_export)
+_SERVICE_IMPORT = Rules(is_healthy=_is_import_healthy, aggregate=_aggregate_import, retain=_retain_import)
+_KARMADAS_IMPORT = replace(_SERVICE_IMPORT, dependencies=service_import_dependencies)
 """Import of the version that Karmada has, too: the Service that stands for it comes along."""
+
+KINDS = {
+    ("externaldns.k8s.io/v1alpha1", "DNSEndpoint"): Rules(is_healthy=_is_endpoint_healthy),
+    ("gateway.networking.k8s.io/v1", "GRPCRoute"): _ROUTE,
+    ("gateway.networking.k8s.io/v1", "Gateway"): _GATEWAY,
+    ("gateway.networking.k8s.io/v1", "GatewayClass"): _GATEWAY_CLASS,
+    ("gateway.networking.k8s.io/v1", "HTTPRoute"): _ROUTE,
+    ("gateway.networking.k8s.io/v1", "TLSRoute"): _ROUTE,
+    ("gateway.networking.k8s.io/v1alpha2", "GRPCRoute"): _ROUTE,
+    ("gateway.networking.k8s.io/v1alpha2", "TCPRoute"): _ROUTE,
+    ("gateway.networking.k8s.io/v1alpha2", "TLSRoute"): _ROUTE,
+    ("gateway.networking.k8s.io/v1alpha2", "UDPRoute"): _ROUTE,
+    ("gateway.networking.k8s.io/v1beta1", "Gateway"): _GATEWAY,
+    ("gateway.networking.k8s.io/v1beta1", "GatewayClass"): _GATEWAY_CLASS,
+    ("gateway.networking.k8s.io/v1beta1", "HTTPRoute"): _ROUTE,
+    ("k8gb.absa.oss/v1beta1", "Gslb"): _GSLB,
+    ("k8gb.io/v1beta1", "Gslb"): _GSLB,
+    ("multicluster.x-k8s.io/v1alpha1", "ServiceExport"): _SERVICE_EXPORT,
+    ("multicluster.x-k8s.io/v1alpha1", "ServiceImport"): _KARMADAS_IMPORT,
+    ("multicluster.x-k8s.io/v1beta1", "ServiceExport"): _SERVICE_EXPORT,
+    ("multicluster.x-k8s.io/v1beta1", "ServiceImport"): _SERVICE_IMPORT,
+}

@@ -90,9 +90,11 @@ def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]
     return fold_statuses(template, items, folds) if items else None
 
 
-VOLCANO_JOB = Rules(
-    components=_components,
-    reflect=lambda manifest: reflected(manifest, _FIELDS),
-    is_healthy=_is_healthy,
-    aggregate=_aggregate,
-)
+KINDS = {
+    ("batch.volcano.sh/v1alpha1", "Job"): Rules(
+        components=_components,
+        reflect=lambda manifest: reflected(manifest, _FIELDS),
+        is_healthy=_is_healthy,
+        aggregate=_aggregate,
+    ),
+}
