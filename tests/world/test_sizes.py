@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kubeapi.codec import render_yaml
 from kubeapi.core import PODS
 from kubeapi.meta import Manifest
 from kubeclient import NotFound
-from leeward.api.names import RETAIN_REPLICAS_LABEL, TIME_TO_START_ANNOTATION
+from leeward.api.names import KEEP_UNTIL_ANNOTATION, RETAIN_REPLICAS_LABEL, TIME_TO_START_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS
+from leeward.core.propagation.autoscaled import FLOOR_UNTIL_ANNOTATION
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.drain import start_drain, undo_drain
 from leeward.sim.world import Mode, World
@@ -17,6 +19,7 @@ from tests.world.stories import (
     DEPLOYMENTS,
     POLICIES,
     apply,
+    deployment,
     identities,
     play,
     policy,
@@ -256,6 +259,96 @@ def test_s12_a_replacement_that_serves_all_it_is_assigned_has_not_failed(placeme
         assert later.metadata.generation == binding.metadata.generation
 
     play(story, THREE)
+
+
+@pytest.mark.parametrize("rolls", [False, True], ids=["at rest", "in a rollout"])
+def test_s1_a_new_leader_keeps_the_floors_of_a_drain_that_is_over(*, rolls: bool) -> None:
+    """A floor ends for it at the instant at which it would have ended."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.until(lambda: not tasks(world, WEB), 540)
+        for turn in range(4):
+            await world.stop_controllers()
+            world.start_controllers()
+            if rolls:
+                pod = {"metadata": {"annotations": {"turn": f"{turn}"}}}
+                await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": pod}}, "default")
+            for _ in range(60):
+                await world.sleep(1)
+                assert await least(world, there) == 12
+                assert await size(world, there) == 12
+        await world.sleep(90)
+        assert await least(world, there) == 1
+        found = await world.member(there).client.get(AUTOSCALERS, "web", "default")
+        assert FLOOR_UNTIL_ANNOTATION not in found["metadata"]["annotations"]
+
+    play(story, TWO)
+
+
+def test_s1_a_copy_keeps_the_size_that_it_has_where_the_old_one_dies_in_the_middle() -> None:
+    """The load of the dead one comes, too."""
+
+    async def story(world: World) -> None:
+        gate = {"apiVersion": "v1", "kind": "ConfigMap", "in": "ControlPlane", "for": "jsonpath={.data.synced}=yes"}
+        home = await scaled(world, annotations={KEEP_UNTIL_ANNOTATION: render_yaml(gate)})
+        there = other(world, home)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.sleep(120)
+        assert await ready_replicas(world, there, "web") == 12
+        await world.member(home).stop()
+        await world.until(lambda: not world.is_ready(home), 120)
+        await world.client.patch(AUTOSCALERS, "web", {"metadata": {"labels": {"render": "anew"}}}, "default")
+        for _ in range(240):
+            await world.sleep(1)
+            assert await size(world, there) == 12
+        await world.sleep(360)
+        assert await least(world, there) == 1
+
+    play(story, TWO)
+
+
+def test_s1_a_drain_just_after_another_leaves_the_size_to_the_copy_that_goes() -> None:
+    """No load has come yet."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.until(lambda: not tasks(world, WEB), 540)
+        (there,) = world.assigned(WEB)
+        await start_drain(world.client, there, None)
+        await world.until(lambda: tasks(world, WEB) == [there], 60)
+        seen = await watch(world, 240, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == []
+        assert seen.least >= 12
+
+    play(story, THREE)
+
+
+def test_a_floor_is_about_one_target() -> None:
+    """The autoscaler scales another application from now on."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world)
+        there = other(world, home)
+        made, of_other = deployment("other", 1), policy("other", COPY_IN_ONE)
+        made["metadata"]["labels"] = {RETAIN_REPLICAS_LABEL: "true"}
+        await apply(world.client, made, of_other)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.until(lambda: not tasks(world, WEB), 540)
+        assert (await least(world, there), world.assigned("other-deployment")) == (12, {there: 1})
+        target = {**autoscaler()["spec"]["scaleTargetRef"], "name": "other"}
+        await world.client.patch(AUTOSCALERS, "web", {"spec": {"scaleTargetRef": target}}, "default")
+        await world.sleep(10)
+        assert await least(world, there) == 1
+
+    play(story, TWO)
 
 
 @pytest.mark.parametrize("placement", [ONE_OF_ALL, COPY_IN_ONE], ids=["divided", "duplicated"])

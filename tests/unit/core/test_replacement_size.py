@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import msgspec
@@ -20,7 +21,7 @@ from leeward.core.interpreter.own_replicas import (
     own_replicas,
     with_own_replicas,
 )
-from leeward.core.propagation.autoscaled import with_floor
+from leeward.core.propagation.autoscaled import Floor, floor_of, with_floor
 from leeward.core.replacement_size import LONGEST_SECONDS, STANDS_STILL, replacement_sizes, surplus_of
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, table, targets, work
 
@@ -353,7 +354,10 @@ def test_a_copy_that_serves_all_it_is_assigned_has_outgrown_that(status: Manifes
 )
 def test_a_floor_stays_within_what_the_autoscaler_may_do(least: int | None, most: int, size: int, floor: int) -> None:
     spec: Manifest = {"maxReplicas": most} if least is None else {"minReplicas": least, "maxReplicas": most}
-    assert with_floor({"spec": spec}, size)["spec"]["minReplicas"] == floor
+    for until in (None, datetime(2026, 3, 1, tzinfo=UTC)):
+        made = with_floor({"metadata": {"name": "web"}, "spec": spec}, Floor(size, until))
+        assert made["spec"]["minReplicas"] == floor
+        assert floor_of(made) == (Floor(floor, until) if floor > (least or 1) else None)
 
 
 def test_only_an_object_that_keeps_its_own_replicas_tells_them() -> None:

@@ -1,21 +1,22 @@
 """Floors of autoscalers: while copies leave, the autoscalers of their replacements keep these as large as they are to
 be (`core.replacement_size`).
 
-Which autoscaler scales which application is learnt as its binding is rendered.
+Which autoscaler scales which application is learnt as its binding is rendered. A floor is remembered by its Work alone.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from controller_runtime.identity import Key, key_of
+from kubeapi.meta import ReadOnlyManifest
 from leeward.api.names import binding_name
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.controllers.rendering.override_rendering import Rendering
 from leeward.core.copies.disruption import copies_of
-from leeward.core.propagation.autoscaled import scale_target, with_floor
-from leeward.core.replacement_size import ReplacementSizes, replacement_sizes
+from leeward.core.propagation.autoscaled import Floor, floor_of, scale_target, with_floor
+from leeward.core.replacement_size import replacement_sizes
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -35,8 +36,6 @@ class AutoscalerFloors:
         self._clock, self._kind, self._grace_seconds = plane.clock, kind, grace_seconds
         self._bindings, self._works = plane.informers.of(kind.resource), plane.informers.of(WORKS)
         self._fleet = ClustersByName(plane.informers.of(CLUSTERS))
-        self._last: dict[Key, ReplacementSizes] = {}
-        """Sizes by autoscaler's binding, until they are over."""
         self._scaling: dict[Key, set[Key]] = {}
         """Bindings of autoscalers by that of their target."""
 
@@ -46,45 +45,46 @@ class AutoscalerFloors:
         self._bindings.on_change(self._binding_changed)
         self._works.on_change(self._work_changed)
 
-    def raised(self, binding: Binding, rendering: Rendering) -> Rendering:
-        """The rendering of an autoscaler with its floors; any other as it is."""
+    def raised(self, binding: Binding, rendering: Rendering, present: Mapping[str, Work]) -> Rendering:
+        """The rendering of an autoscaler with its floors; any other as it is. `present` are its Works by cluster."""
         if binding.spec.resource.kind != _AUTOSCALER:
             return rendering
         manifests, look_at = dict(rendering.manifests), rendering.look_at
         for cluster, each in rendering.manifests.items():
-            found = self._sizes(binding, *scale_target(each.manifest))
-            if found is not None and cluster in found.sizes:
-                manifests[cluster] = replace(each, manifest=with_floor(each.manifest, found.sizes[cluster]))
-                look_at = min(found.until, look_at or found.until)
+            found = self._floor(binding, cluster, each.manifest, present.get(cluster))
+            if found is not None:
+                manifests[cluster] = replace(each, manifest=with_floor(each.manifest, found[0]))
+                look_at = min(found[1], look_at or found[1])
         return replace(rendering, manifests=manifests, look_at=look_at)
 
-    def _sizes(self, autoscaler: Binding, scaled: tuple[str, str], name: str) -> ReplacementSizes | None:
-        """Sizes of the copies of its target, which is known by apiVersion and kind, and its name."""
+    def _floor(
+        self, autoscaler: Binding, cluster: str, manifest: ReadOnlyManifest, work: Work | None
+    ) -> tuple[Floor, datetime] | None:
+        """The floor in a cluster, and when to look again. `work` is the autoscaler's. Its target is known by apiVersion
+        and kind, and its name."""
+        scaled, name = scale_target(manifest)
         key = Key(autoscaler.namespace, binding_name(scaled[1], name))
         self._scaling.setdefault(key, set()).add(key_of(autoscaler))
         target = self._bindings.get(key.name, key.namespace)
-        last, now = self._last.pop(key_of(autoscaler), None), self._clock.now()
         if target is None or target.spec.asks_for_none:
             return None
-        found = target.spec.resource
+        found, now = target.spec.resource, self._clock.now()
         if (found.api_version, found.kind, found.name) != (*scaled, name):
             return None
         copies = copies_of(target.spec, self._works_of(target), self._fleet, now, needs=None)
-        if target.spec.graceful_eviction_tasks:
-            sizes = replacement_sizes(target.spec, copies, now, self._grace_seconds)
-            until = datetime.max.replace(tzinfo=UTC)
-        else:
-            until = min(last.until, now + LINGERS) if last else now
-            ready = {name: copies.rows[name].known.told for name in target.spec.assigned}
-            sizes = last and ReplacementSizes({n: min(c, ready[n]) for n, c in last.sizes.items() if n in ready}, until)
-        if sizes is None or now >= until:
+        sizes = replacement_sizes(target.spec, copies, now, self._grace_seconds)
+        if sizes is not None and cluster in sizes.sizes:
+            return Floor(sizes.sizes[cluster]), sizes.until
+        row, manifests = copies.rows.get(cluster), work.spec.workload.manifests if work is not None else ()
+        floor = floor_of(manifests[0]) if manifests and scale_target(manifests[0]) == (scaled, name) else None
+        if row is None or floor is None:
             return None
-        self._last[key_of(autoscaler)] = sizes._replace(until=until)
-        return sizes
+        size, until = floor
+        if until is None or until > now + LINGERS:
+            size, until = min(size, row.known.told), now + LINGERS
+        return (Floor(size, until), until) if now < until else None
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
-        if new is None and old is not None:
-            self._last.pop(key_of(old), None)
         for each in filter(None, (old, new)):
             if each.spec.graceful_eviction_tasks or new is None:
                 self._look_at(key_of(each))

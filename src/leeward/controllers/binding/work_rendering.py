@@ -111,7 +111,7 @@ class WorkRendering:
         rendering = await self._ordinals.number(binding, template, rendering, present)
         if self._gates is not None:
             rendering = await self._gates.with_refused(binding, template, rendering)
-        rendering = self._floors.raised(binding, rendering) if self._floors is not None else rendering
+        rendering = self._floors.raised(binding, rendering, present) if self._floors is not None else rendering
         inject = self._inject or present
         return rendering, build_works(
             binding, template, None, self._new_id, rendering.manifests, present, inject=inject

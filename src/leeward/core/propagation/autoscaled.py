@@ -3,6 +3,7 @@
     scale_target_patch   the label by which members keep their own replicas, while a propagated HorizontalPodAutoscaler
                          of the control plane names the template as its target
     with_floor           the autoscaler that is to keep a number of replicas, while copies elsewhere leave
+    floor_of             the number of replicas that it was to keep
     describe_fight       the explanation where nobody has set that label, and two would decide the number of replicas
     replicas_to_follow   the number at which the members have arrived, so that the template and its division agree
 
@@ -14,14 +15,19 @@ here is taken off, and not while there is such an autoscaler: one whose policy w
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
 
 from kubeapi.diff import merge_patch
-from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
-from kubeapi.unstructured import int_at, mapping_at, text_at
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, format_time, labels_of, parse_time
+from kubeapi.unstructured import int_at, mapping_at, text_at, with_annotations
 from leeward.api.cluster import Cluster
 from leeward.api.names import RETAIN_REPLICAS_LABEL, RETAINED_ANNOTATION
 from leeward.api.work import Binding
 from leeward.core.propagation.claiming import claimed_by
+
+FLOOR_UNTIL_ANNOTATION = "leeward.dev/min-replicas-until"
+"""Annotation on an autoscaler in a member: `EvictionEnded`, or the instant until which its least is raised (ours)."""
 
 
 def scale_target_patch(template: ReadOnlyManifest, autoscalers: Iterable[ReadOnlyManifest]) -> Manifest:
@@ -47,12 +53,30 @@ def scale_target(autoscaler: ReadOnlyManifest) -> tuple[tuple[str, str], str]:
     return (text_at(target, "apiVersion"), text_at(target, "kind")), text_at(target, "name")
 
 
-def with_floor(autoscaler: ReadOnlyManifest, size: int) -> ReadOnlyManifest:
-    """The autoscaler with `size` as its least, as far as it may scale; as it is where that is more already."""
+class Floor(NamedTuple):
+    """Least replicas of an autoscaler, until an instant; None while copies elsewhere leave."""
+
+    size: int
+    until: datetime | None = None
+
+
+def with_floor(autoscaler: ReadOnlyManifest, floor: Floor) -> ReadOnlyManifest:
+    """The autoscaler with the floor, as far as it may scale; as it is where its least is more already."""
     spec = mapping_at(autoscaler, "spec")
-    floor = min(size, int_at(spec, "maxReplicas"))
-    is_more = floor > (int_at(spec, "minReplicas") or 1)
-    return {**autoscaler, "spec": {**spec, "minReplicas": floor}} if is_more else autoscaler
+    size = min(floor.size, int_at(spec, "maxReplicas"))
+    if size <= (int_at(spec, "minReplicas") or 1):
+        return autoscaler
+    until = format_time(floor.until) if floor.until else "EvictionEnded"
+    return with_annotations({**autoscaler, "spec": {**spec, "minReplicas": size}}, {FLOOR_UNTIL_ANNOTATION: until})
+
+
+def floor_of(autoscaler: ReadOnlyManifest) -> Floor | None:
+    """The floor that `with_floor` gave it."""
+    text = annotations_of(autoscaler).get(FLOOR_UNTIL_ANNOTATION)
+    try:
+        return Floor(int_at(autoscaler, "spec", "minReplicas"), parse_time(text)) if text else None
+    except ValueError:
+        return Floor(int_at(autoscaler, "spec", "minReplicas"))
 
 
 def describe_fight(target: ReadOnlyManifest, binding: Binding) -> str:
