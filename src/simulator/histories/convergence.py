@@ -143,9 +143,12 @@ def _is_held_for_room(binding: Binding) -> bool:
 
 
 def _is_unplaced(binding: Binding) -> bool:
-    """Tells whether more is asked for than finds room, or than a quota allows, and the binding says so."""
-    scheduled = find_condition(binding.status.conditions, "Scheduled")
-    return scheduled is not None and scheduled.status == "False" and scheduled.reason in (UNSCHEDULABLE, EXCEEDED)
+    """Tells whether more is asked for than finds room, or than a quota allows, and the binding says so. Clusters that
+    have to be spread over are searched for in another way, whose failures have a reason of their own."""
+    scheduled, placement = find_condition(binding.status.conditions, "Scheduled"), binding.spec.placement
+    is_spread = placement is not None and bool(placement.spread_constraints)
+    reasons = (UNSCHEDULABLE, EXCEEDED, "SchedulerError") if is_spread else (UNSCHEDULABLE, EXCEEDED)
+    return scheduled is not None and scheduled.status == "False" and scheduled.reason in reasons
 
 
 def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool:

@@ -24,11 +24,13 @@ YOUNG_SECONDS = 2.0
 
 
 class RenderingsChecker:
-    """`_policies`: what each has been, by kind and name; None for its absence. `_marks`: those of each Work."""
+    """`_policies`: what each has been, by kind and name; None for its absence. A restore makes them as they were, and
+    `_been` are all states of all times: a revision is of any of these. `_marks`: those of each Work."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._policies: dict[tuple[str, Key], States[Manifest | None]] = {}
+        self._been: dict[tuple[str, Key], list[Manifest | None]] = {}
         self._marks: dict[Key, States[list[Marks]]] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
@@ -43,6 +45,7 @@ class RenderingsChecker:
     def _note(self, change: Change) -> None:
         known = self._policies.setdefault((change.kind, change.key), States[Manifest | None]([(float("-inf"), None)]))
         spec = None if change.new is None else {"spec": change.new["spec"]}
+        self._been.setdefault((change.kind, change.key), [None]).append(spec)
         if change.restored:
             known.states = [(float("-inf"), spec)]
         known.note(change.seconds, spec)
@@ -65,11 +68,12 @@ class RenderingsChecker:
         marks, inner = marks_of(manifest), inner_marks_of(manifest)
         if marks != inner:
             yield f"is overridden by half: {dict(marks)}, and inside {dict(inner)}"
-        oldest = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS) if not staged else float("-inf")
+        oldest = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS)
         allowed: dict[str, set[str | None]] = {}
         for kind in OVERRIDES:
-            for (_, key), states in sorted(each for each in self._policies.items() if each[0][0] == kind):
-                found = [_effect(state, manifest, cluster) for state in states.since(oldest)]
+            for named, states in sorted(each for each in self._policies.items() if each[0][0] == kind):
+                key, possible = named[1], self._been[named] if staged else states.since(oldest)
+                found = [_effect(state, manifest, cluster) for state in possible]
                 if all(each is None for each in found):
                     yield f"was written though {key.name} cannot be carried out in {cluster}"
                 mark = MARK + key.name
