@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kubeapi import codec
-from kubeapi.errors import NOT_FOUND, NotFound, TooManyRequests
+from kubeapi.errors import NOT_FOUND, NotFound, NotServed, TooManyRequests
 from kubeapi.loop import read_beside
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource, is_path_segment
@@ -49,6 +49,18 @@ class Client:
     async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
         """Raises: NotFound."""
         return decoded(resource, await self._request("GET", _path_of(resource, namespace, name)))
+
+    async def find(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
+        """None where there is none, as the API server says now. That a kind is not served says nothing of its objects.
+
+        Raises: NotServed.
+        """
+        try:
+            return await self.get(resource, name, namespace)
+        except NotServed:
+            raise
+        except NotFound:
+            return None
 
     async def list(
         self,

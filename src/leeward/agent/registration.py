@@ -13,7 +13,7 @@ from controller_runtime import Backoff, Trouble
 from kubeapi.core import NAMESPACES
 from kubeapi.loop import Clock
 from kubeapi.meta import ObjectMeta
-from kubeclient import AlreadyExists, Client, Forbidden, NotFound, NotServed, WorldError
+from kubeclient import AlreadyExists, Client, Forbidden, WorldError
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, WORKS
@@ -139,9 +139,4 @@ async def register(client: Client, name: str, member: Client, described: Cluster
 
 async def _find(client: Client, name: str) -> Cluster | None:
     """Raises: WorldError."""
-    try:
-        return await client.get(CLUSTERS, name)
-    except NotServed:
-        raise
-    except NotFound:
-        return None
+    return await client.find(CLUSTERS, name)

@@ -16,7 +16,7 @@ from datetime import datetime
 from controller_runtime import delete_seen
 from kubeapi.core import SECRETS, Secret
 from kubeapi.meta import Manifest, format_time
-from kubeclient import Client, NotFound, NotServed
+from kubeclient import Client
 from leeward.api.names import BOOTSTRAP_CLUSTER_GROUP_PREFIX, BOOTSTRAP_SINGLE_USE_GROUP
 from leeward.api.resource import CLUSTERS
 from leeward.app.local import FleetError
@@ -89,11 +89,7 @@ async def _refuse_cluster(client: Client, cluster: str) -> None:
     """Raises: WorldError; FleetError."""
     if problem := problem_of_member_name(cluster):
         raise FleetError(f"a cluster cannot be called {cluster!r}: {problem}")
-    try:
-        await client.get(CLUSTERS, cluster)
-    except NotServed:
-        raise
-    except NotFound:
+    if await client.find(CLUSTERS, cluster) is None:
         return
     raise FleetError(
         f"there is a cluster {cluster} already, whose agent has an identity: give another name, or let it leave first "

@@ -52,12 +52,7 @@ async def publish_front(client: Client, address: FrontAddress) -> None:
 
 async def find_front(client: Client) -> FrontAddress | None:
     """Address of the cluster proxy; None where none has run. Raises: WorldError."""
-    try:
-        data = mapping_in(await client.get(CONFIG_MAPS, NAME, SYSTEM_NAMESPACE), "data")
-    except NotServed:
-        raise
-    except NotFound:
-        return None
+    data = mapping_in(await client.find(CONFIG_MAPS, NAME, SYSTEM_NAMESPACE) or {}, "data")
     url = text_in(data, _URL)
     return FrontAddress(url, text_in(data, _AUTHORITY).encode()) if url else None
 

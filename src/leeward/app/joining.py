@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from kubeclient import Client, NotFound, NotServed, WorldError
+from kubeclient import Client, WorldError
 from kubeclient.connection import Connection
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS
@@ -78,12 +78,8 @@ async def hub_that_leaves(control_plane: Client, member: Client, name: str) -> s
     """Identity of the control plane that is to leave the member called `name`, before anything is done. A member that
     does not answer is not refused. Raises: AnotherCluster when it obeys another hub; WorldError; FleetError when it is
     another one than has joined."""
-    try:
-        joined = (await control_plane.get(CLUSTERS, name)).spec.id
-    except NotServed:
-        raise
-    except NotFound:
-        joined = ""
+    present = await control_plane.find(CLUSTERS, name)
+    joined = present.spec.id if present is not None else ""
     try:
         found = await cluster_id_of(member)
         if joined and found and joined != found:
@@ -112,12 +108,8 @@ async def own_identity(control_plane: Client) -> str:
     kube-system.
 
     Raises: WorldError."""
-    try:
-        return identity_of(await control_plane.get(NAMESPACES, IDENTIFYING_NAMESPACE))
-    except NotServed:
-        raise
-    except NotFound:
-        return ""
+    found = await control_plane.find(NAMESPACES, IDENTIFYING_NAMESPACE)
+    return identity_of(found) if found is not None else ""
 
 
 async def _refuse_joined(control_plane: Client, name: str, cluster_id: str) -> None:

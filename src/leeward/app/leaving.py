@@ -19,7 +19,7 @@ from typing import Literal, NoReturn
 from controller_runtime import delete_seen
 from kubeapi.core import SECRETS, Secret
 from kubeapi.loop import Clock
-from kubeclient import Client, Conflict, Forbidden, NotFound, NotServed
+from kubeclient import Client, Conflict, Forbidden, NotFound
 from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
@@ -108,12 +108,8 @@ async def _secrets_of(client: Client, cluster: Cluster) -> list[Secret]:
     found: list[Secret] = []
     for reference in (cluster.spec.secret_ref, cluster.spec.impersonator_secret_ref):
         if reference is not None and reference.namespace == CLUSTER_NAMESPACE:
-            try:
-                found.append(await client.get(SECRETS, reference.name, CLUSTER_NAMESPACE))
-            except NotServed:
-                raise
-            except NotFound:
-                continue
+            secret = await client.find(SECRETS, reference.name, CLUSTER_NAMESPACE)
+            found += [secret] if secret is not None else []
     return found
 
 
@@ -140,23 +136,13 @@ async def _has_left(client: Client, cluster: Cluster, clock: Clock, seconds: flo
 
 async def _joined_anew(client: Client, name: str) -> bool:
     """Tells whether there is a cluster of that name, once the one that was asked for is gone. Raises: WorldError."""
-    try:
-        await client.get(CLUSTERS, name)
-    except NotServed:
-        raise
-    except NotFound:
-        return False
-    return True
+    return await client.find(CLUSTERS, name) is not None
 
 
 async def _is_there(client: Client, cluster: Cluster) -> bool:
     """Tells whether this very Cluster still is; another one of its name may have joined since."""
-    try:
-        return (await client.get(CLUSTERS, cluster.name)).metadata.uid == cluster.metadata.uid
-    except NotServed:
-        raise
-    except NotFound:
-        return False
+    found = await client.find(CLUSTERS, cluster.name)
+    return found is not None and found.metadata.uid == cluster.metadata.uid
 
 
 async def _give_up_works(client: Client, name: str) -> None:

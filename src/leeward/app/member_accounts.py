@@ -20,7 +20,7 @@ from kubeapi.core import SECRETS
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
-from kubeclient import Client, NotFound, NotServed
+from kubeclient import Client
 from leeward.api.names import CLUSTER_NAMESPACE, HUB_ANNOTATION
 from leeward.app.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, EVERYTHING, OURS, SPEAKING
 from leeward.app.config import IMPERSONATOR
@@ -131,12 +131,7 @@ def _parts(account: Account, annotations: dict[str, str]) -> list[tuple[Resource
 
 async def _find(member: Client, resource: Resource[Manifest], manifest: Manifest, namespace: str) -> Manifest | None:
     """Raises: WorldError."""
-    try:
-        return await member.get(resource, manifest["metadata"]["name"], namespace)
-    except NotServed:
-        raise
-    except NotFound:
-        return None
+    return await member.find(resource, manifest["metadata"]["name"], namespace)
 
 
 def _is_ours(found: Manifest, hub: str) -> bool:

@@ -167,11 +167,8 @@ class HeartbeatRelease:
     async def release(self) -> None:
         """Raises: WorldError."""
         client = self._plane.client
-        try:
-            lease = await client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
-        except NotServed:
-            raise
-        except NotFound:
+        lease = await client.find(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+        if lease is None:
             return
         if lease.spec.holder_identity:
             version = lease.metadata.resource_version

@@ -23,7 +23,6 @@ import msgspec
 from controller_runtime import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange, StayingObjects, key_of, reference_of
 from kubeapi.meta import Manifest, is_same_state
 from kubeapi.resource import Resource
-from kubeclient import NotFound, NotServed
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
@@ -199,12 +198,7 @@ class WorkStatusController:
     async def _ask(self, resource: Resource[Manifest], name: str, namespace: str) -> Manifest | None:
         """Raises: NotServed, and then nothing is reported of the Work: a kind that is served late is no absence, of
         which nobody would be told when it ends (Holds: S5)."""
-        try:
-            return await self._member.server.client.get(resource, name, namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            return None
+        return await self._member.server.client.find(resource, name, namespace)
 
     def _post(
         self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool, since: datetime | None, *, confirms: bool

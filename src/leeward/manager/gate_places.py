@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from kubeapi.core import SECRETS
-from kubeclient import NotFound, NotServed, Unreachable
+from kubeclient import Unreachable
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.gates import GatePlace
@@ -38,12 +38,7 @@ class PushPlaces:
             raise Unreachable(f"there is no cluster {cluster}")
         reference, secret = found.spec.secret_ref, None
         if reference is not None:
-            try:
-                secret = await self._plane.client.get(SECRETS, reference.name, reference.namespace or CLUSTER_NAMESPACE)
-            except NotServed:
-                raise
-            except NotFound:
-                secret = None
+            secret = await self._plane.client.find(SECRETS, reference.name, reference.namespace or CLUSTER_NAMESPACE)
         made_of = (connection_of(found), dict(secret.data) if secret is not None else None)
         reached = self._reached.get(cluster)
         if reached is None or reached.made_of != made_of:

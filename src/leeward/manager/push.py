@@ -13,7 +13,7 @@ from functools import partial
 from controller_runtime import Index
 from kubeapi.core import SECRETS, Secret
 from kubeapi.loop import Supervisor
-from kubeclient import Client, NotFound, NotServed, Transport, WorldError
+from kubeclient import Client, Transport, WorldError
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
@@ -99,12 +99,7 @@ class PushClusters:
             return None
         if not _is_elsewhere(reference):
             return self._secrets.get(reference.name, reference.namespace)
-        try:
-            return await self._plane.client.get(SECRETS, reference.name, reference.namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            return None
+        return await self._plane.client.find(SECRETS, reference.name, reference.namespace)
 
     def _begin(self, cluster: Cluster, secret: Secret | None, made_of: tuple[object, ...]) -> None:
         fence = HubFence(self._plane.server.identity)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from controller_runtime import Key
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.resource import Resource
-from kubeclient import Client, NotFound, NotServed
+from kubeclient import Client, NotFound
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -64,23 +64,13 @@ async def _has_template(control_plane: Client, resource: Resource[Manifest], fou
 
 
 async def _get(control_plane: Client, resource: Resource[T], key: Key) -> T | None:
-    try:
-        return await control_plane.get(resource, key.name, key.namespace)
-    except NotServed:
-        raise
-    except NotFound:
-        return None
+    return await control_plane.find(resource, key.name, key.namespace)
 
 
 async def _binding_of(control_plane: Client, found: ReadOnlyManifest) -> Binding | None:
     annotations = annotations_of(found)
     namespace, name = annotations.get(BINDING_NAMESPACE_ANNOTATION, ""), annotations.get(BINDING_NAME_ANNOTATION, "")
     cluster_wide = annotations.get(CLUSTER_BINDING_NAME_ANNOTATION, "")
-    try:
-        if namespace and name:
-            return await control_plane.get(RESOURCE_BINDINGS, name, namespace)
-        return await control_plane.get(CLUSTER_RESOURCE_BINDINGS, cluster_wide) if cluster_wide else None
-    except NotServed:
-        raise
-    except NotFound:
-        return None
+    if namespace and name:
+        return await control_plane.find(RESOURCE_BINDINGS, name, namespace)
+    return await control_plane.find(CLUSTER_RESOURCE_BINDINGS, cluster_wide) if cluster_wide else None

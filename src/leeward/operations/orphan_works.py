@@ -107,13 +107,8 @@ async def _has_binding(client: Client, orphan: OrphanWork) -> bool:
     serve bindings."""
     for owner in orphan.owners:
         (resource, _) = KINDS[0] if owner.namespace else KINDS[1]
-        try:
-            await client.get(resource, owner.name, owner.namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            continue
-        return True
+        if await client.find(resource, owner.name, owner.namespace) is not None:
+            return True
     for resource, label in KINDS:
         for each in orphan.ids:
             if (await client.list(resource, label_selector=f"{label}={each}", limit=1)).items:

@@ -291,13 +291,7 @@ def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifes
 async def _has_work(client: Client, orphan: Orphan) -> bool:
     """Tells whether its Work is there, asked of the API server itself. Raises: WorldError, also when it does not serve
     Works."""
-    try:
-        await client.get(WORKS, orphan.work.name, orphan.work.namespace)
-    except NotServed:
-        raise
-    except NotFound:
-        return False
-    return True
+    return await client.find(WORKS, orphan.work.name, orphan.work.namespace) is not None
 
 
 async def _works(client: Client) -> frozenset[Key]:

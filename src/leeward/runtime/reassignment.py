@@ -116,9 +116,5 @@ async def release_objects(client: Client, work: Work) -> Work:
 
 
 async def _stays(client: Client, cluster: str) -> bool:
-    try:
-        return not (await client.get(CLUSTERS, cluster)).is_being_deleted
-    except NotServed:
-        raise
-    except NotFound:
-        return False
+    found = await client.find(CLUSTERS, cluster)
+    return found is not None and not found.is_being_deleted

@@ -10,7 +10,7 @@ from typing import ClassVar
 from controller_runtime import ElectionSettings
 from kubeapi.core import LEASES, Lease
 from kubeapi.meta import Manifest
-from kubeclient import Client, NotFound, NotServed
+from kubeclient import Client
 from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, SHARD_LEASE_PREFIX, SHARDS_ANNOTATION, SYSTEM_NAMESPACE
 
 
@@ -55,11 +55,8 @@ class Sharding:
     async def is_at_rest(self, client: Client, namespace: str) -> bool:
         """Tells whether nobody holds the Lease of a shard, be it one that has run out. Raises: WorldError."""
         for name in self.leases:
-            try:
-                lease = await client.get(LEASES, name, namespace)
-            except NotServed:
-                raise
-            except NotFound:
+            lease = await client.find(LEASES, name, namespace)
+            if lease is None:
                 continue
             if lease.spec.holder_identity:
                 return False

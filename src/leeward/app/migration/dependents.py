@@ -13,7 +13,7 @@ from kubeapi.codec import from_wire, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, OwnerReference
 from kubeapi.resource import Resource
-from kubeclient import Client, NotFound, NotServed
+from kubeclient import Client
 from leeward.api.resource import CLUSTERS
 from leeward.app.migration.inventory import Inventory, InventoryItem
 from leeward.app.migration.record import Dependent
@@ -45,11 +45,8 @@ async def attach(client: Client, dependents: Iterable[Dependent], uid: str) -> N
 async def _refer(client: Client, dependent: Dependent, reference: OwnerReference | None) -> None:
     """Leaves the other references as they are. An object that is gone, or another by now, needs none."""
     resource = _resource_of(dependent)
-    try:
-        found = await client.get(resource, dependent.name, dependent.namespace)
-    except NotServed:
-        raise
-    except NotFound:
+    found = await client.find(resource, dependent.name, dependent.namespace)
+    if found is None:
         return
     if found["metadata"]["uid"] != dependent.uid:
         return

@@ -16,7 +16,7 @@ from typing import TypeVar
 from kubeapi.core import SECRETS, Secret
 from kubeapi.meta import Manifest, format_time
 from kubeapi.resource import Resource
-from kubeclient import AlreadyExists, NotFound, NotServed
+from kubeclient import AlreadyExists, NotFound
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.agents.agent_roles import (
@@ -107,12 +107,7 @@ class AgentCertificateController:
 
     async def _find(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
         """None where there is none now, whatever a cache says. Raises: WorldError."""
-        try:
-            return await self._plane.client.get(resource, name, namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            return None
+        return await self._plane.client.find(resource, name, namespace)
 
     async def _claim(self, request: CertificateRequest, secret: Secret) -> None:
         """Writes down what the token is used for. Raises: Conflict where another request was faster; WorldError."""

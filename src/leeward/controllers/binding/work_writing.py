@@ -21,7 +21,7 @@ from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.unstructured import with_annotations
-from kubeclient import AlreadyExists, NotFound, NotServed, WorldError
+from kubeclient import AlreadyExists, WorldError
 from leeward.api.meta import Condition, find_condition, put_condition
 from leeward.api.names import (
     LEAVING_CONDITION,
@@ -281,12 +281,7 @@ class WorkWriting:
         found: Binding | None = self._plane.informers.of(resource).get(owner.name, owner.namespace)
         if found is not None:
             return found
-        try:
-            return await self._plane.client.get(resource, owner.name, owner.namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            return None
+        return await self._plane.client.find(resource, owner.name, owner.namespace)
 
 
 def _is_as_desired(work: Work, desired: Manifest) -> bool:

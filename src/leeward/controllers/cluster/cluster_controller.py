@@ -14,7 +14,7 @@ from controller_runtime import Index
 from kubeapi.core import NAMESPACES, Namespace
 from kubeapi.diff import status_patch
 from kubeapi.meta import ObjectMeta
-from kubeclient import AlreadyExists, NotFound, NotServed
+from kubeclient import AlreadyExists
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     CLUSTER_CONTROLLER_FINALIZER,
@@ -197,11 +197,8 @@ class ClusterController:
     async def _is_leaving(self, cluster: Cluster) -> bool:
         """Tells whether this very Cluster is being deleted, asked of the API server itself: one that was restored may
         not know of it. Raises: WorldError. Holds: S5."""
-        try:
-            found = await self._plane.client.get(CLUSTERS, cluster.name)
-        except NotServed:
-            raise
-        except NotFound:
+        found = await self._plane.client.find(CLUSTERS, cluster.name)
+        if found is None:
             return False
         return found.metadata.uid == cluster.metadata.uid and found.is_being_deleted
 

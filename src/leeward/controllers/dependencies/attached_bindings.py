@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from controller_runtime import Index, Key, key_of
 from kubeapi.codec import to_wire
-from kubeclient import AlreadyExists, Conflict, NotFound, NotServed, WorldError
+from kubeclient import AlreadyExists, Conflict, WorldError
 from leeward.api.names import BINDING_ID_LABEL, binding_name, cluster_of_execution_space, depended_by_label
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import BindingSnapshot, ResourceBinding, TargetCluster, Work
@@ -235,13 +235,7 @@ class AttachedBindings:
                 yield found
 
     async def _is_gone(self, place: Key) -> bool:
-        try:
-            await self._plane.client.get(RESOURCE_BINDINGS, place.name, place.namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            return True
-        return False
+        return await self._plane.client.find(RESOURCE_BINDINGS, place.name, place.namespace) is None
 
     def _holding(self, place: Key) -> dict[str, Work]:
         """The Works of a binding, by cluster."""

@@ -213,12 +213,8 @@ class ObjectRemoval:
         """Tells whether the member leaves the fleet, or has left: others keep what they have in what is shared there
         (S12). Asked of the control plane's API server: a cache may hear of it after the deletions that follow from it.
         """
-        try:
-            return (await self._plane.client.get(CLUSTERS, self._member.name)).is_being_deleted
-        except NotServed:
-            raise
-        except NotFound:
-            return True
+        found = await self._plane.client.find(CLUSTERS, self._member.name)
+        return found is None or found.is_being_deleted
 
     async def _delete(self, resource: Resource[Manifest], observed: Manifest) -> None:
         metadata, key = observed["metadata"], key_of(observed)

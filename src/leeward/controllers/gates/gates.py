@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from controller_runtime import Key, keep_latest, key_of
 from kubeapi.meta import Manifest
-from kubeclient import Client, NotFound, NotServed, WorldError
+from kubeclient import Client, WorldError
 from leeward.api.failback import OptionFault
 from leeward.api.gates import WEBHOOK_REFUSED, ReplacementGate, is_gated, parse_gates, refuse_webhooks
 from leeward.api.interpreter_config import ResourceInterpreterWebhook, WebhookClientConfig
@@ -259,11 +259,8 @@ class Gates:
             return GateSight(str(error))
         if not resource.namespaced and not await self._is_administrators(binding, look):
             return ADMINISTRATORS
-        try:
-            found = await place.client.get(resource, gate.name, gate.namespace if resource.namespaced else "")
-        except NotServed:
-            raise
-        except NotFound:
+        found = await place.client.find(resource, gate.name, gate.namespace if resource.namespaced else "")
+        if found is None:
             return GateSight("it is not there")
         return judge_gate(gate, found)
 
@@ -272,11 +269,8 @@ class Gates:
         name, annotations = cluster_policy_of(binding), binding.metadata.annotations
         if not name:
             return False
-        try:
-            policy = await self._plane.client.get(CLUSTER_PROPAGATION_POLICIES, name)
-        except NotServed:
-            raise
-        except NotFound:
+        policy = await self._plane.client.find(CLUSTER_PROPAGATION_POLICIES, name)
+        if policy is None:
             return False
         return policy.metadata.annotations.get(look.annotation) == annotations.get(look.annotation)
 

@@ -71,12 +71,7 @@ class QuotaSyncController:
 
     async def _ask(self, key: Key) -> FederatedResourceQuota | None:
         """None when there is no such quota. Raises: WorldError."""
-        try:
-            return await self._plane.client.get(FEDERATED_RESOURCE_QUOTAS, key.name, key.namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            return None
+        return await self._plane.client.find(FEDERATED_RESOURCE_QUOTAS, key.name, key.namespace)
 
     async def _sync(self, quota: FederatedResourceQuota) -> tuple[list[str], bool]:
         """Writes the quota's Works. Returns what stands in its way, and whether anything was written.

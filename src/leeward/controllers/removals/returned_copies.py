@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Any
 
 from controller_runtime import Informer
-from kubeclient import NotFound, NotServed
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
@@ -68,11 +67,8 @@ class ReturnedCopies:
     async def _find(self, owner: Owner) -> Binding | None:
         """Binding that is not being deleted; only the API server says that there is none (S5). Raises: WorldError."""
         kind = RESOURCE_BINDING if owner.namespace else CLUSTER_RESOURCE_BINDING
-        try:
-            found: Binding = await self._plane.client.get(kind.resource, owner.name, owner.namespace)
-        except NotServed:
-            raise
-        except NotFound:
+        found = await self._plane.client.find(kind.resource, owner.name, owner.namespace)
+        if found is None:
             return None
         return found if found.metadata.deletion_timestamp is None else None
 

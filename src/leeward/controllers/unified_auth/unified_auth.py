@@ -17,7 +17,6 @@ from datetime import datetime, timedelta
 from controller_runtime import Key
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, labels_of
-from kubeclient import NotFound, NotServed
 from leeward.api.cluster import Cluster
 from leeward.api.names import MANAGED_LABEL, SYSTEM_LABEL
 from leeward.api.resource import CLUSTERS
@@ -118,12 +117,7 @@ class UnifiedAuthController:
 
     async def _role(self, name: str) -> Manifest | None:
         """A ClusterRole of the member. Raises: WorldError."""
-        try:
-            return await self._member.server.client.get(CLUSTER_ROLES, name)
-        except NotServed:
-            raise
-        except NotFound:
-            return None
+        return await self._member.server.client.find(CLUSTER_ROLES, name)
 
     async def _write(self, role: Manifest, rules: list[Manifest]) -> bool:
         """Tells whether it had to be written. Raises: WorldError."""
