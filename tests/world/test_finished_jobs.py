@@ -7,7 +7,7 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeserver.store.medium import Loaded
 from leeward.api.names import FAILBACK_ANNOTATION
-from leeward.api.resource import CLUSTERS, WORKLOAD_REBALANCERS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKLOAD_REBALANCERS
 from leeward.app.leaving import unjoin_cluster
 from leeward.core.interpreter.jobs import says_complete
 from leeward.manager.settings import ManagerSettings
@@ -372,3 +372,144 @@ def test_s1_a_finished_job_whose_clusters_leave_one_after_the_other_is_not_begun
         assert world.assigned(JOB) == {}
 
     play(story, {"member1": "Push", "member2": "Pull", "member3": "Pull"})
+
+
+async def delete_binding(world: World) -> None:
+    await world.client.delete(RESOURCE_BINDINGS, JOB, "default")
+
+
+async def delete_all_bindings(world: World) -> None:
+    for binding in (await world.client.list(RESOURCE_BINDINGS, "default")).items:
+        await world.client.delete(RESOURCE_BINDINGS, binding.name, "default")
+
+
+async def delete_binding_by_force(world: World) -> None:
+    """`kubectl patch rb` with no finalizers, which is what a person does where a deletion takes long."""
+    await world.client.patch(RESOURCE_BINDINGS, JOB, {"metadata": {"finalizers": None}}, "default")
+    await delete_binding(world)
+
+
+async def delete_binding_beside_a_change_of_leaders(world: World) -> None:
+    await delete_binding(world)
+    world.crash_controllers()
+    world.start_controllers()
+
+
+DELETIONS = (
+    delete_binding,
+    delete_all_bindings,
+    delete_binding_by_force,
+    delete_binding_beside_a_change_of_leaders,
+)
+
+
+@pytest.mark.parametrize("mode", ["Push", "Pull"])
+@pytest.mark.parametrize("deletes", DELETIONS)
+@pytest.mark.parametrize("placement", [*PLACEMENTS.values(), TERMS, ANYWHERE], ids=[*PLACEMENTS, "terms", "duplicated"])
+def test_s1_a_finished_job_whose_binding_is_deleted_stays_and_is_not_done_again(
+    placement: Manifest, deletes: Callable[[World], Awaitable[None]], mode: Mode
+) -> None:
+    """Harm of before: the Job was deleted with its Pods and logs, and done a second time."""
+
+    async def story(world: World) -> None:
+        before = await finish_job(world, placement, 2, 4)
+        uids = {name: await jobs_in(world, name) for name in THREE}
+        targets = world.assigned(JOB)
+        for _ in range(2):
+            await deletes(world)
+            await world.sleep(120)
+            assert {name: await jobs_in(world, name) for name in THREE} == uids
+            assert (await runs(world), world.assigned(JOB)) == (before, targets)
+        binding = world.binding(JOB)
+        assert binding is not None
+        told = {condition.type: condition.status for condition in binding.status.conditions}
+        assert (told["Scheduled"], told["FullyApplied"]) == ("True", "True")
+        await world.client.delete(JOBS, "bill", "default")
+        await world.sleep(120)
+        assert not any([await jobs_in(world, name) for name in THREE]), "they go with their template"
+
+    play(story, dict.fromkeys(THREE, mode))
+
+
+def test_s1_the_running_part_of_a_job_whose_binding_is_deleted_is_done_and_the_ended_ones_stay() -> None:
+    async def story(world: World) -> None:
+        await run_longer(world, "member3", "900")
+        assert await finish_job(world, PLACEMENTS["dynamic"], 3, 3) == {"member1": 1, "member2": 1, "member3": 0}
+        done = {name: await jobs_in(world, name) for name in ("member1", "member2")}
+        await delete_binding(world)
+        await world.sleep(60)
+        assert {name: await jobs_in(world, name) for name in done} == done
+        assert world.assigned(JOB) == dict.fromkeys(THREE, 1)
+        await world.sleep(1200)
+        assert {name: await jobs_in(world, name) for name in done} == done
+        assert says_complete((await world.client.get(JOBS, "bill", "default"))["status"])
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+@pytest.mark.parametrize("placement", [*PLACEMENTS.values(), TERMS], ids=[*PLACEMENTS, "terms"])
+def test_s1_a_finished_job_is_not_begun_again_whose_cluster_has_left_and_whose_binding_is_deleted(
+    placement: Manifest,
+) -> None:
+    """Nothing is left of it but the status of its template."""
+
+    async def story(world: World) -> None:
+        for gone in await finish_job(world, placement, 2, 4):
+            await unjoin_cluster(world.client, gone, world.clock, force=False, wait_seconds=60, tell=lambda _: None)
+        await world.sleep(100)
+        await delete_binding(world)
+        await world.sleep(200)
+        assert not any([await jobs_in(world, name) for name in THREE])
+        await world.client.patch(JOBS, "bill", {"spec": {"parallelism": 3}}, "default")
+        await rebalance(world)
+        await world.sleep(200)
+        assert not any([await jobs_in(world, name) for name in THREE])
+
+    play(story, {**dict.fromkeys(THREE, "Push"), "member4": "Push"})
+
+
+def test_a_finished_job_for_each_cluster_is_done_in_later_ones_after_its_binding_was_deleted() -> None:
+    async def story(world: World) -> None:
+        assert await finish_job(world, {"clusterAffinity": {"clusterNames": ["member1"]}}, 1, 1) == {"member1": 1}
+        uids = await jobs_in(world, "member1")
+        await delete_binding(world)
+        await world.sleep(60)
+        await world.client.patch(POLICIES, "bill", {"spec": {"placement": ANYWHERE}}, "default")
+        await world.sleep(120)
+        assert await runs(world) == dict.fromkeys(THREE, 1)
+        assert await jobs_in(world, "member1") == uids
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+@pytest.mark.parametrize("placement", [*PLACEMENTS.values(), TERMS, ANYWHERE], ids=[*PLACEMENTS, "terms", "duplicated"])
+def test_a_finished_job_that_is_replaced_is_done_again(placement: Manifest, seconds: int) -> None:
+    """`kubectl replace --force`, or deleted and applied; also where its binding was deleted shortly before."""
+
+    async def story(world: World) -> None:
+        before = await finish_job(world, placement, 2, 4)
+        uids = {name: await jobs_in(world, name) for name in THREE}
+        await delete_binding(world)
+        await world.client.delete(JOBS, "bill", "default")
+        await world.sleep(seconds)
+        spec = {**pod(20), "parallelism": 2, "completions": 4}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "bill"}, "spec": spec}
+        await world.client.create(JOBS, job, "default")
+        await world.sleep(200)
+        assert sum((await runs(world)).values()) == sum(before.values())
+        assert not any([await jobs_in(world, name) == uids[name] for name in THREE if uids[name]])
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+def test_a_finished_job_that_no_policy_claims_goes_with_its_binding() -> None:
+    async def story(world: World) -> None:
+        await finish_job(world, PLACEMENTS["dynamic"], 2, 4)
+        await world.client.delete(POLICIES, "bill", "default")
+        await world.sleep(20)
+        await delete_binding(world)
+        await world.sleep(60)
+        assert not any([await jobs_in(world, name) for name in THREE])
+
+    play(story, dict.fromkeys(THREE, "Push"))

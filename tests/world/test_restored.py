@@ -80,6 +80,20 @@ async def restore(
         world.start_controllers()
 
 
+def with_another_uid(backup: Loaded, end_of_key: str) -> Loaded:
+    """Backup as a tool restores it that makes each object anew: the template has another uid, and no status."""
+
+    def made(record: Record) -> Record:
+        if not record.key.endswith(end_of_key):
+            return record
+        template = decode_manifest(record.value)
+        metadata = {**template["metadata"], "uid": "0" * 8 + template["metadata"]["uid"][8:]}
+        return structs.replace(record, value=encode({**template, "metadata": metadata, "status": {}}))
+
+    assert any(record.key.endswith(end_of_key) for record in backup.records)
+    return Loaded(tuple(map(made, backup.records)), backup.compacted)
+
+
 async def returned_since(world: World) -> tuple[str, str, Loaded]:
     """A backup in which the old copy is to be removed, beside the new one; by now the old cluster has the only one."""
     old = await placed(world)

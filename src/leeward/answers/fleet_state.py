@@ -185,7 +185,7 @@ class FleetState:
             binding,
             lambda: self._claims.get((binding.namespace, binding.name), ()),
             lambda name: self.bindings.get(BindingName(binding.namespace, name)),
-            lambda claim: self.works_of(key_of_binding(claim)),
+            lambda name: self.works_of(BindingName(binding.namespace, name)),
         )
 
     @cached_property

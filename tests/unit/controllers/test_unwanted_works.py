@@ -8,11 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from controller_runtime import Index
 from kubeapi.meta import Manifest
 from kubeclient import Conflict, NotFound
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
+from leeward.controllers.binding.binding_templates import BindingTemplates
 from leeward.controllers.binding.unwanted_works import UnwantedWorks
 from leeward.controllers.binding.work_writing import WorkWriting, WrittenWorks
 from leeward.controllers.removals.removal_holds import RemovalHolds
@@ -20,6 +22,7 @@ from leeward.core.copies.disruption import NO_SIZES
 from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
+from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from tests.builders import at
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
 
@@ -89,10 +92,16 @@ class Removing:
         await self.desk.plane.informers.of(WORKS).wait_synced()
         failures = {MEMBER: OverrideFailure(None, "it cannot be read")} if not_rendered else {}
         self.synced = WrittenWorks({}, True, failures, look_at=self.synced.look_at)
-        unwanted = UnwantedWorks(self.desk.plane, WorkWriting(self.desk.plane, Reach()), self.holds)
+        unwanted = self.unwanted()
         self.desk.wire.writes()
         wanted: dict[str, Manifest] = {MEMBER: {}} if desired else {}
         return await unwanted.remove(binding, {MEMBER: work}, wanted, self.synced, keep=keep)
+
+    def unwanted(self) -> UnwantedWorks:
+        plane, reach = self.desk.plane, Reach()
+        works_of = Index(plane.informers.of(WORKS), RESOURCE_BINDING.key_of_work)
+        templates = BindingTemplates(plane, reach, lambda _: None)
+        return UnwantedWorks(plane, RESOURCE_BINDING, works_of, templates, WorkWriting(plane, reach), self.holds)
 
     def written(self) -> list[tuple[str, Any]]:
         """Method of each write, with the annotation that holds a removal, and `preserveResourcesOnDeletion`."""
@@ -219,7 +228,7 @@ def test_l4_a_work_that_stays_holds_back_no_other(first: str) -> None:
         binding, work = await removing.bound(**ELSEWHERE), await removing.work()
         present = {"member3": work, MEMBER: work}
         synced, desired = WrittenWorks({}, True, {}), dict[str, Manifest]({"member3": {}} if first == "desired" else {})
-        unwanted = UnwantedWorks(removing.desk.plane, WorkWriting(removing.desk.plane, Reach()), removing.holds)
+        unwanted = removing.unwanted()
         removing.desk.wire.writes()
         if first == "kept":
             await removing.desk.cluster("member3")

@@ -10,7 +10,7 @@ from functools import partial
 
 from controller_runtime import Index, IndexOfMany, Key, StayingObjects, key_of
 from kubeapi.meta import Manifest, is_same_state
-from kubeclient import NotFound, NotServed, WorldError
+from kubeclient import WorldError
 from leeward.api import names
 from leeward.api.cluster import Cluster
 from leeward.api.names import cluster_of_execution_space, execution_space
@@ -30,7 +30,6 @@ from leeward.controllers.gates.gates import Gates
 from leeward.controllers.removals.removal_holds import RemovalHolds
 from leeward.controllers.rendering.override_rendering import OverrideRendering
 from leeward.controllers.rendering.rendered_admission import RenderedAdmission
-from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import held_by_purge, may_change_holds
@@ -76,8 +75,8 @@ class BindingController:
         self._controller = plane.controller(kind.controller_name, self.reconcile, WORKERS, owns=owns)
         look, failed = self._controller.queue.add, self._controller.failed
         self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None), failed)
-        self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
         self._templates = BindingTemplates(plane, self._reach, look)
+        self._unwanted = UnwantedWorks(plane, kind, self._works_of, self._templates, self._writing, self._holds)
         behind = AddressesBehind(plane, kind, self._works_of, self._templates, self._holds, look)
         self._reports = BindingReports(plane, kind, self._events, failed, behind, only_seen=only_seen)
         known, name = self._templates.known, kind.controller_name
@@ -109,14 +108,12 @@ class BindingController:
             for known in filter(None, (self._reports, self._staying, self._scale_downs, self._gates)):
                 known.forget(key)
             self._rollouts.gone(key)
-            later = await self._writing.foreign.succeed(key)
-            await self._remove_orphans(key)
-            return later
+            later = await self._writing.foreign.succeed(key), await self._unwanted.remove_orphans(key)
+            return min(filter(None, later), default=None)
         binding = self._expected(found)
         if binding.metadata.deletion_timestamp is not None:
-            later = await self._writing.foreign.succeed(key)
-            await self._dissolve(binding)
-            return later
+            own, later = self._own_works(binding), await self._writing.foreign.succeed(key)
+            return min(filter(None, (later, await self._unwanted.dissolve(binding, own))), default=None)
         later = await self._writing.foreign.succeed(key, wanted_replicas(binding.spec))
         try:
             template = await self._templates.find(binding)
@@ -189,9 +186,9 @@ class BindingController:
             manifest, work = desired[cluster], present.get(cluster)
             if cluster in synced.left or self._is_leaving(cluster):
                 continue
-            if work is None and (cluster in synced.taken or await self._waits(binding, template, cluster, synced)):
-                continue
             try:
+                if await self._waits(binding, template, cluster, work, synced):
+                    continue
                 with_id = partial(self._rendering.with_id, binding, template, plan, rendering, cluster, present)
                 written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id, synced)
                 has_written = has_written or written is not work
@@ -218,8 +215,13 @@ class BindingController:
         growth = {c: await grows(present[c], manifest) if c in present else None for c, manifest in desired.items()}
         return held_by_purge(growth)
 
-    async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: WrittenWorks) -> bool:
-        """Tells whether a new copy waits: for a gate, for what its template names, or since its Work was deleted."""
+    async def _waits(
+        self, binding: Binding, template: Manifest, cluster: str, work: Work | None, synced: WrittenWorks
+    ) -> bool:
+        """Tells whether a new copy waits: for another's Work, for the end of an earlier Job, for a gate, or since its
+        Work was deleted. Raises: WorldError."""
+        if work is not None or cluster in synced.taken:
+            return work is None or await self._unwanted.remove_replaced(binding, work)
         rest = self._writing.foreign.rests_until(Key(execution_space(cluster), name_of_works(binding)))
         until = rest or (await self._gates.wait(binding, template, cluster) if self._gates is not None else None)
         if until is not None:
@@ -234,40 +236,6 @@ class BindingController:
         """Tells whether the cluster leaves the fleet: nothing is made for it any more, nor changed."""
         found = self._clusters.get(cluster)
         return found is not None and found.is_being_deleted
-
-    async def _dissolve(self, binding: Binding) -> None:
-        """Deletes the Works of a deleted binding, and removes its finalizer when its own in Ready clusters are gone.
-        What others may live in stays for the next binding where somebody has deleted this one alone (Holds: S12)."""
-        if self._kind.finalizer not in binding.metadata.finalizers:
-            return
-        own, releases = self._own_works(binding), await self._templates.releases(binding)
-        stays = self._holds.enabled and any(map(has_shared, own.values())) and await self._templates.outlives(binding)
-        for work in self._works_of.get(key_of(binding)):
-            preserve = self._holds.preserves(binding, work, own) or (stays and has_shared(work))
-            await self._writing.give_up(work, preserve=preserve, releases=releases)
-        clusters = [self._clusters.get(name) for name in own]
-        if any(cluster is not None and cluster.is_ready for cluster in clusters):
-            return
-        finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]
-        patch, version = {"metadata": {"finalizers": finalizers}}, binding.metadata.resource_version
-        resource, namespace = self._kind.resource, binding.namespace
-        await self._plane.client.patch(resource, binding.name, patch, namespace, resource_version=version)
-
-    async def _remove_orphans(self, key: Key) -> None:
-        """Works whose binding is gone go after it, but in doubt; that it is gone only the API server can say (S5)."""
-        works = self._works_of.get(key)
-        if not works:
-            return
-        try:
-            await self._plane.client.get(self._kind.resource, key.name, key.namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            for work in works:
-                if work.metadata.deletion_timestamp is not None:
-                    await self._writing.mark(work)
-                elif not self._holds.is_doubtful(work):
-                    await self._writing.delete(work)
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         if new is not None and not self._staying.has(key_of(new), lambda: self._expected(new)):

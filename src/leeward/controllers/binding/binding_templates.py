@@ -12,11 +12,12 @@ from controller_runtime import Informer, Key, key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
-from kubeclient import NotFound, NotServed
-from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, TEMPLATE_DIGEST_ANNOTATION
+from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS
-from leeward.api.work import Binding
+from leeward.api.work import Binding, Work
 from leeward.core.eviction.shared_resources import lets_shared_go
+from leeward.core.execution.ownership import template_uids
+from leeward.core.propagation.claiming import standing_claim
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.controller_context import ControlPlane
@@ -72,19 +73,22 @@ class BindingTemplates:
         """
         wanted = binding.spec.resource
         try:
-            resource = await self._resource(binding)
-            template = await self._plane.client.get(resource, wanted.name, wanted.namespace)
-        except NotServed:
-            raise
-        except (NotFound, OutOfReach):
+            template = await self._plane.client.find(await self._resource(binding), wanted.name, wanted.namespace)
+        except OutOfReach:
             return False
-        metadata = template["metadata"]
-        if metadata["uid"] != wanted.uid or "deletionTimestamp" in metadata:
+        if template is None or template["metadata"]["uid"] != wanted.uid or "deletionTimestamp" in template["metadata"]:
             return False
         dependants = (self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by)
-        if any(each is not None and _needs(each, alive=alive) for each in dependants):
-            return True
-        return not {POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL}.isdisjoint(metadata.get("labels") or ())
+        return bool(standing_claim(template, binding)) or any(_needs(each, alive=alive) for each in dependants)
+
+    async def is_alive(self, work: Work) -> bool:
+        """Tells whether the templates are still there of which a Work was made. Raises: WorldError."""
+        for manifest in work.spec.workload.manifests:
+            resource = await self._plane.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
+            template = await self._plane.client.find(resource, key_of(manifest).name, key_of(manifest).namespace)
+            if template is None or template["metadata"]["uid"] not in template_uids((manifest,)):
+                return False
+        return True
 
     def known(self, binding: Binding) -> Manifest | None:
         """The template, as far as it was looked up before."""
@@ -109,6 +113,9 @@ class BindingTemplates:
         return resource
 
 
-def _needs(dependant: Binding, *, alive: bool) -> bool:
-    """Tells whether a binding that needs another keeps what that has made: `alive` says that a deleted one does not."""
+def _needs(dependant: Binding | None, *, alive: bool) -> bool:
+    """Tells whether a binding that needs another keeps what that has made: `alive` says that a deleted one does not.
+    One that is gone was deleted as well, and may be made anew."""
+    if dependant is None:
+        return not alive
     return dependant.metadata.deletion_timestamp is None if alive else not lets_shared_go(dependant)

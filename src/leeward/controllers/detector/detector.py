@@ -33,6 +33,7 @@ from leeward.controllers.detector.detected_bindings import DetectedBindings, con
 from leeward.controllers.detector.detected_templates import DetectedTemplates
 from leeward.controllers.detector.feature_holds import FeatureHolds
 from leeward.controllers.detector.template_events import TemplateEvents, described, lowered, name_of_policy
+from leeward.core.copies.memory import first_memory
 from leeward.core.dependencies.held_claims import claim_annotations
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.placement.concern import is_propagated
@@ -271,6 +272,7 @@ class Detector:
         digests = digest_annotations(template, noted)
         desired["metadata"]["annotations"] |= {**digests, **claim_annotations(template), **marks}
         if present is None:
+            desired["metadata"]["annotations"] |= first_memory(template)
             await self._written.create(kind, bindings, desired)
             self._told.applied(reference_of(resource, template), policy, asked)
             await self._told.not_judged(resource, template)

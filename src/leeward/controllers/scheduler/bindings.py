@@ -75,7 +75,7 @@ class Bindings:
             binding,
             lambda: self._claims.get((binding.namespace, binding.name)),
             lambda name: namespaced.get(name, binding.namespace),
-            lambda claim: self.works_by_cluster(BindingKey(RESOURCE_BINDINGS.plural, key_of(claim))),
+            lambda name: self.works_by_cluster(BindingKey(RESOURCE_BINDINGS.plural, Key(binding.namespace, name))),
         )
 
     def keys_of_work(self, work: Work) -> Iterator[BindingKey]:

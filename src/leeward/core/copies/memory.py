@@ -23,9 +23,12 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from kubeapi.codec import DecodeError, decode, encode
-from kubeapi.meta import Object
+from kubeapi.meta import Object, ReadOnlyManifest
+from kubeapi.unstructured import mapping_at, text_at
 from leeward.api.names import MEMORY_ANNOTATION, TEMPLATE_CONTENTS_ANNOTATION
-from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.api.work import Binding
+from leeward.core.copies.job_copies import is_job
+from leeward.core.interpreter.jobs import says_finished
 
 _Instant = Annotated[datetime, Meta(tz=True)]
 EARLIER_MEMORY_ANNOTATIONS = (
@@ -46,8 +49,8 @@ class RememberedCopy(Object, frozen=True):
 
 
 class BindingMemory(Object, frozen=True):
-    """`release` is as of `release_of`, `replicas` how many the template asked for then. `over`: uid of the template,
-    where all of its Job had ended when a cluster of it left the fleet."""
+    """`release` is as of `release_of`, `replicas` how many the template asked for then. `over`: uid of the template.
+    All of its Job had ended when a cluster of it left the fleet, or when the binding was made."""
 
     release: str = ""
     replicas: int = 0
@@ -73,10 +76,6 @@ class BindingMemory(Object, frozen=True):
     @property
     def awaited(self) -> Instants:
         return {name: row.awaited_since for name, row in self.clusters.items() if row.awaited_since is not None}
-
-    def targets_over(self, spec: ResourceBindingSpec) -> frozenset[str]:
-        """The targets of a Job that is `over`."""
-        return frozenset(spec.assigned if self.over == spec.resource.uid else ())
 
     def noting(
         self, unhealthy: Instants | None = None, tried: Collection[str] | None = None, awaited: Instants | None = None
@@ -126,6 +125,13 @@ def memory_patch(binding: Binding, memory: BindingMemory, *, is_moving: bool) ->
     annotations = binding.metadata.annotations
     earlier: dict[str, str | None] = dict.fromkeys(name for name in EARLIER_MEMORY_ANNOTATIONS if name in annotations)
     return earlier if text == annotations.get(MEMORY_ANNOTATION) else {**earlier, MEMORY_ANNOTATION: text}
+
+
+def first_memory(template: ReadOnlyManifest) -> dict[str, str]:
+    """Annotation of a new binding whose template is a Job that has finished, by its own status; none of others."""
+    if not is_job(template) or not says_finished(mapping_at(template, "status")):
+        return {}
+    return {MEMORY_ANNOTATION: encode(BindingMemory(over=text_at(template, "metadata", "uid"))).decode()}
 
 
 def release_of(binding: Binding) -> str:

@@ -39,11 +39,12 @@ def held_claims(
     binding: Binding,
     listing: Callable[[], Iterable[ResourceBinding]],
     find: Callable[[str], Binding | None],
-    works_of: Callable[[Binding], Mapping[str, Work]],
+    works_of: Callable[[str], Mapping[str, Work]],
 ) -> HeldClaims:
     """The clusters that hold each claim of a binding's template, as far as any are known.
 
-    `listing` are the claims' bindings that list it; `find` is a binding of its namespace by name.
+    `listing` are the claims' bindings that list it; `find` is a binding of its namespace by name, `works_of` are the
+    Works of one. These remain where somebody deletes a claim's binding (`outlasts_binding`).
     """
     resource = binding.spec.resource
     claims = {name: find(binding_name(CLAIM_KIND, name)) for name in named_claims(binding)}
@@ -52,7 +53,7 @@ def held_claims(
     dependant = (binding.namespace, binding.name)
     held: dict[str, tuple[str, ...]] = {}
     for name, claim in claims.items():
-        if claim is not None and claim.metadata.deletion_timestamp is None:
-            reported = claim.status.aggregated_status
-            held[name] = clusters_holding(works_of(claim), reported, claim.spec.required_by, dependant)
+        lives = claim is not None and claim.metadata.deletion_timestamp is None
+        told = (claim.status.aggregated_status, claim.spec.required_by) if claim is not None and lives else ((), ())
+        held[name] = clusters_holding(works_of(binding_name(CLAIM_KIND, name)), *told, dependant)
     return {name: clusters for name, clusters in held.items() if clusters}

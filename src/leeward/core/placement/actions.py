@@ -58,8 +58,7 @@ def place(at: Situation) -> Outcome:
         return Outcome.of(spec)
     there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
     is_covered = spec.is_divided and sum(target.replicas for target in there if target.name in at.done) >= spec.replicas
-    is_over = at.memory.over == spec.resource.uid or has_ended(at.binding, at.done)
-    if is_over or (is_covered and there == spec.clusters):
+    if at.is_over or has_ended(at.binding, at.done) or (is_covered and there == spec.clusters):
         stays = Placed(there, at.binding.status.scheduler_observing_affinity_name) if there == spec.clusters else None
         return Outcome(there, spec.graceful_eviction_tasks, stays)
     result = _place_anew(at, spec)

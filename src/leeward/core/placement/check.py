@@ -25,7 +25,7 @@ from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.tasks import TaskReason, reason_of
 from leeward.core.placement.decision import Decision
 from leeward.core.placement.situation import situation_kind
-from leeward.core.placement.snapshot import Snapshot, authority_over
+from leeward.core.placement.snapshot import Snapshot, authority_over, with_found_copies
 from leeward.core.placement.within_usage import as_assigned
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.affinity import is_in_term
@@ -52,6 +52,7 @@ class Violation:
 
 def check(snapshot: Snapshot, decision: Decision) -> tuple[Violation, ...]:
     """Violations in a decision. One that changes neither targets nor tasks is right."""
+    snapshot = with_found_copies(snapshot)
     spec = snapshot.binding.spec
     if decision.clusters == spec.clusters and decision.eviction_tasks == spec.graceful_eviction_tasks:
         return ()

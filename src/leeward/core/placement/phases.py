@@ -36,7 +36,7 @@ from leeward.core.eviction.volumes import has_claims
 from leeward.core.placement import actions
 from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation, situation_kind
-from leeward.core.placement.snapshot import Snapshot, may_schedule
+from leeward.core.placement.snapshot import Snapshot, may_schedule, with_found_copies
 from leeward.core.placement.way_back import find_way_back
 from leeward.core.placement.within_usage import decide_within_usage
 from leeward.core.scheduling import Placed, Trace, Unplaceable, same_targets, term_of_targets
@@ -50,6 +50,7 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     `trace` is told why copies go where they go; it costs nothing when it is not asked for. A placement beyond its
     bounds gets no place, which the binding says; open evictions go on.
     """
+    snapshot = with_found_copies(snapshot)
     fault = placement_fault(snapshot.binding.spec.placement)
     unplaceable = Unplaceable("Error", fault, {}) if fault else None
     kind = situation_kind(snapshot.settings)
@@ -184,7 +185,7 @@ def _decide(at: Situation) -> Decision:
     annotations = dict(original_placement_patch(at.own_binding, _original_after(at, outcome)))
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
-    if at.authority.fails_over:
+    if at.authority.fails_over or at.minds_terms:
         failed = [eviction.cluster for eviction in outcome.evicted if not eviction.taints]
         annotations |= at.memory_after(outcome, failed)
     before = at.binding.spec.clusters

@@ -30,7 +30,7 @@ from leeward.core.eviction.original_placement import (
     parse_original_placement,
 )
 from leeward.core.eviction.progress import KARMADA_LAW, LEEWARD_LAW, Assessment, Law, assess_tasks
-from leeward.core.eviction.shared_resources import stays_under_taints
+from leeward.core.eviction.shared_resources import left_over, stays_under_taints
 from leeward.core.eviction.stalled_replacements import StalledTargets, await_targets, find_stalled
 from leeward.core.eviction.tasks import moves_on
 from leeward.core.eviction.volumes import has_claims, stay_behind
@@ -43,6 +43,7 @@ from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
 from leeward.core.scheduling.affinity import in_term_of_ended
 from leeward.core.scheduling.cached_property import CachedProperty
 from leeward.core.scheduling.reschedule import placement_changed
+from leeward.core.scheduling.selection import is_once
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,8 @@ class Situation:
     @CachedProperty
     def authority(self) -> Authority:
         found = authority_over(self.binding, self.settings)
-        if self.unplaceable is None or not found.places:
-            return found
-        return replace(found, places=False, returns=False, refusal=self.unplaceable)
+        refused = replace(found, places=False, returns=False, refusal=self.unplaceable)
+        return refused if self.unplaceable is not None and found.places else found
 
     @property
     def finishes(self) -> bool:
@@ -108,8 +108,7 @@ class Situation:
     @CachedProperty
     def copies(self) -> CopyTable:
         """The table of the binding's copies."""
-        at = self.snapshot
-        return copies_of(at.binding.spec, at.works, at.clusters, at.now, needs=None)
+        return copies_of(self.binding.spec, self.snapshot.works, self.clusters, self.now, needs=None)
 
     @CachedProperty
     def assessment(self) -> Assessment:
@@ -170,8 +169,14 @@ class Situation:
     @CachedProperty
     def ended(self) -> frozenset[str]:
         """Clusters in which all that a Job has to do there is over: nobody begins that again."""
-        spec = self.binding.spec
-        return over_in(self.snapshot.works, spec.resource.uid) | self.memory.targets_over(spec)
+        spec, works = self.binding.spec, self.snapshot.works
+        found = over_in(works, spec.resource.uid) | over_in(left_over(works, self.binding), "")
+        return found | set(spec.assigned if self.is_over else ())
+
+    @CachedProperty
+    def is_over(self) -> bool:
+        """Tells whether it is remembered that a Job has ended, and is not for each cluster."""
+        return self.memory.over == self.binding.spec.resource.uid and is_once(self.binding.spec) and self.minds_terms
 
     @CachedProperty
     def done(self) -> Ranks:
@@ -185,15 +190,14 @@ class Situation:
 
     @property
     def returns(self) -> Returns:
-        at, grace = self.snapshot, self.settings.graceful_seconds
-        return Returns(at.binding, self.copies, at.clusters, at.now, grace, at.attention.time)
+        at = self.snapshot
+        return Returns(at.binding, self.copies, at.clusters, at.now, at.settings.graceful_seconds, at.attention.time)
 
     @CachedProperty
     def well_again(self) -> frozenset[str]:
         """Clusters that are being left, and may take a changed placement where no others do."""
-        at = self.snapshot
         leaving = {task.from_cluster for task in self.spec.graceful_eviction_tasks}
-        if not leaving or not self.authority.withdraws or at.brake or not placement_changed(at.binding):
+        if not (leaving and self.authority.withdraws and placement_changed(self.binding)) or self.snapshot.brake:
             return frozenset()
         return self.returns.well_again() & leaving
 
@@ -218,10 +222,8 @@ class Situation:
     def stalled(self) -> StalledTargets:
         """Targets of a failover that take nothing; none while the brake holds."""
         at, grace = self.snapshot, self.settings.graceful_seconds
-        if not self.authority.fails_over or at.brake:
-            return StalledTargets()
         awaited = NO_INSTANTS if self.stays_in_place else self.memory.awaited
-        if not awaited and not self.spec.graceful_eviction_tasks:
+        if not self.authority.fails_over or at.brake or not (awaited or self.spec.graceful_eviction_tasks):
             return StalledTargets()
         kept = msgspec.structs.replace(self.binding, spec=self.spec)
         return find_stalled(kept, self.copies, at.now, grace, at.attention, awaited, self.memory.released_at)
@@ -232,7 +234,7 @@ class Situation:
         suspended = self.spec.suspension and self.spec.suspension.dispatching_on_clusters
         stalled = (target.cluster for target in self.stalled.targets)
         names = (*self.failures.memory.in_vain, *stalled, *(suspended.cluster_names if suspended else ()))
-        return dict.fromkeys(names, ClusterRank.TRIED) | {**self.done}
+        return {**dict.fromkeys(names, ClusterRank.TRIED), **self.done}
 
     def memory_after(self, outcome: Outcome, failed: Collection[str]) -> Mapping[str, str | None]:
         """Change of the binding's memory once copies have left the clusters where they have `failed`. Targets are
@@ -240,11 +242,12 @@ class Situation:
         works, tasks, awaited = self.snapshot.works, outcome.eviction_tasks, self.memory.awaited
         if outcome.withdrawal is None and self.authority.places:
             awaited = await_targets(self.binding, outcome.clusters, tasks, self.clusters, works, self.now, awaited)
-        memory = self.failures.memory.after_leaving(failed, remember=True, awaited=awaited)
-        done = done_in(self.ended, self.binding.spec, self.clusters)
-        if len(outcome.clusters) < len(self.spec.clusters) and has_ended(self.binding, done):
+        memory, done = self.memory, done_in(self.ended, self.binding.spec, self.clusters)
+        if fails_over := self.authority.fails_over:
+            memory = self.failures.memory.after_leaving(failed, remember=True, awaited=awaited)
+        if is_over := len(outcome.clusters) < len(self.spec.clusters) and has_ended(self.binding, done):
             memory = msgspec.structs.replace(memory, over=self.spec.resource.uid)
-        return memory_patch(self.binding, memory, is_moving=any(map(moves_on, tasks)))
+        return memory_patch(self.binding, memory, is_moving=any(map(moves_on, tasks))) if fails_over or is_over else {}
 
     @CachedProperty
     def is_between_terms(self) -> bool:

@@ -58,6 +58,13 @@ def is_limited(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> bo
     return any(0 < each.max_groups <= count for each, count in _counts(spec, clusters))
 
 
+def is_once(spec: ResourceBindingSpec) -> bool:
+    """Tells whether the number of copies is limited, or will be once there are enough of them."""
+    placement = spec.placement or Placement()
+    limits = any(each.max_groups > 0 for each in placement.spread_constraints)
+    return spec.is_divided or len(placement.cluster_affinities) > 1 or limits
+
+
 def _counts(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> list[tuple[SpreadConstraint, int]]:
     """The number of clusters, or of groups, that each spread constraint counts."""
     targets = [clusters[target.name] for target in spec.clusters if target.name in clusters]
