@@ -17,7 +17,8 @@ from leeward.api.names import (
     cluster_of_execution_space,
 )
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.core.copies.job_copies import is_complete_job
+from leeward.core.copies.job_copies import is_complete_job, is_job
+from leeward.core.interpreter.jobs import says_finished
 from simulator.histories.checkers.claims import unclaimed
 from simulator.histories.checkers.outage_objects import unfinished
 from simulator.histories.checkers.quotas import EXCEEDED, unlimited
@@ -120,9 +121,10 @@ def _binding(truth: GroundTruth, key: Key, binding: Binding) -> Iterator[str]:
         yield f"it asks for {spec.replicas} replicas, its template does not"
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     is_placed = scheduled is not None and scheduled.status == "True"
-    if is_placed and spec.is_divided and sum(targets.values()) != spec.replicas:
+    is_over = is_job(template) and says_finished(template.get("status"))
+    if is_placed and spec.is_divided and not _adds_up(sum(targets.values()), spec.replicas, is_over=is_over):
         yield f"{targets} is not {spec.replicas}, and it does not say that it is unschedulable (S3)"
-    if is_placed and not targets and spec.replicas:
+    if is_placed and not targets and spec.replicas and not is_over:
         yield "it is placed nowhere, and does not say so"
     if not is_placed and scheduled is None and spec.placement is not None:
         yield "it has not been scheduled"
@@ -133,6 +135,12 @@ def _binding(truth: GroundTruth, key: Key, binding: Binding) -> Iterator[str]:
     yield from unfinished_rollout(truth, binding)
     for name, replicas in {**dict.fromkeys(required, 0), **targets}.items():
         yield from _copy(truth, binding, template, name, replicas, works.get(name))
+
+
+def _adds_up(assigned: int, asked: int, *, is_over: bool) -> bool:
+    """Tells whether targets have as many replicas as are asked for. A Job that has ended is not begun again where
+    clusters of it have left the fleet, joined again or not (S1)."""
+    return assigned <= asked if is_over else assigned == asked
 
 
 def _is_held_for_room(binding: Binding) -> bool:
