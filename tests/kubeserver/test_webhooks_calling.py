@@ -59,6 +59,7 @@ def test_a_webhook_has_its_time_and_no_more():
         ({"patchType": "JSONPatch"}, "patchType but not response.patch"),
         ({"patch": "e30=", "patchType": "MergePatch"}, 'patchType="MergePatch"'),
         ({"patch": "***", "patchType": "JSONPatch"}, "no JSON in base64"),
+        ({"patch": "W1tb" * 30_000, "patchType": "JSONPatch"}, "no JSON in base64"),
         ({"allowed": "yes"}, "no AdmissionReview"),
     ],
 )

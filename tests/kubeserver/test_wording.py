@@ -259,6 +259,7 @@ SECRET_PROBLEMS: list[tuple[str, dict[str, str], list[str]]] = [
     ("kubernetes.io/basic-auth", {"username": ""}, []),
     ("kubernetes.io/dockercfg", {}, ["data[.dockercfg]"]),
     ("kubernetes.io/dockerconfigjson", {".dockerconfigjson": "eA=="}, ["data[.dockerconfigjson]"]),
+    ("kubernetes.io/dockerconfigjson", {".dockerconfigjson": "W1tb" * 30_000}, ["data[.dockerconfigjson]"]),
     ("kubernetes.io/dockerconfigjson", {".dockerconfigjson": "e30="}, []),
     ("kubernetes.io/service-account-token", {}, ["metadata.annotations[kubernetes.io/service-account.name]"]),
     ("kubernetes.io/tls", {"tls.crt": ""}, ["data[tls.key]"]),

@@ -53,7 +53,7 @@ def decode_manifest(data: bytes) -> Manifest:
 
 def decode_any(data: bytes) -> Any:
     """Reads JSON as plain values. Raises: DecodeError."""
-    return msgspec.json.decode(data)
+    return decode(data, object)
 
 
 def copy_manifest(manifest: ReadOnlyManifest) -> Manifest:

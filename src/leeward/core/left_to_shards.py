@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 from msgspec.structs import replace
 
-from kubeapi.codec import encode
+from kubeapi.codec import decode, encode
 from kubeapi.meta import wire_time
 from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
@@ -71,7 +71,7 @@ def words_left(binding: Binding) -> Words | None:
     if not found or binding.status.scheduler_observed_generation >= generation:
         return None
     with suppress(msgspec.MsgspecError, OverflowError):
-        words = msgspec.json.decode(found, type=Words)
+        words = decode(found.encode(), Words)
         for instant in (words.at, *(words.not_seen or {}).values()):
             wire_time(instant)
         return words if words.generation == generation else None

@@ -135,6 +135,7 @@ def test_s1_nobody_relies_on_a_copy_before_its_gate_holds() -> None:
         (200, b'{"response": {"uid": "1", "allowed": false, "status": {"message": "wait"}}}', GateSight("wait")),
         (500, b"", GateSight("it answered with code 500", seen=False)),
         (200, b"<html>", GateSight("its answer is no JSON", seen=False)),
+        (200, b"[" * 100_000, GateSight("its answer is no JSON", seen=False)),
     ],
 )
 def test_a_webhook_answers_as_to_a_review(code: int, body: bytes, sight: GateSight) -> None:

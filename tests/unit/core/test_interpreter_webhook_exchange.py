@@ -177,6 +177,7 @@ def test_an_answer_is_its_response() -> None:
         (200, b"", "its answer is no JSON: "),
         (200, b"null", "its answer is no object"),
         (200, b"{", "its answer is no JSON: "),
+        (200, b"[" * 100_000, "its answer is no JSON: nested too deeply"),
         (200, b"[]", "its answer is no object"),
         (
             200,

@@ -4,8 +4,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
+from kubeapi.codec import DecodeError, decode_any
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
@@ -96,8 +95,8 @@ def _docker_problems(data: Mapping[str, str], key: str) -> Iterator[Problem]:
         return
     text = base64.b64decode(data[key])
     try:
-        read: Any = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+        read: Any = decode_any(text)
+    except DecodeError as error:
         yield Problem.invalid(f"data[{key}]", _HIDDEN, json_fault(error, text))
         return
     if not isinstance(read, dict):

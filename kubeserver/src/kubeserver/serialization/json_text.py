@@ -6,6 +6,8 @@ from typing import Any
 
 def json_fault(error: Exception, body: bytes) -> str:
     """Fault of a JSON text, in the words of Go's parser."""
+    if "too deeply" in str(error):
+        return "exceeded max depth"
     if "truncated" in str(error):
         return "unexpected end of JSON input"
     found = re.search(r"\(byte (\d+)\)", str(error))

@@ -6,8 +6,7 @@ Karmada: pkg/webhook/resourcebinding.
 from collections.abc import Iterable
 from typing import Any, cast
 
-from msgspec import DecodeError, json
-
+from kubeapi.codec import DecodeError, decode_any
 from kubeapi.field import Node, Problems
 from leeward.api.rules.bounds import placement_bounds_problems
 
@@ -41,7 +40,7 @@ def _dependencies_problems(annotation: Node) -> Problems:
     if not annotation.text:
         return
     try:
-        dependencies: Any = json.decode(annotation.text)
+        dependencies: Any = decode_any(annotation.text.encode())
     except DecodeError as error:
         yield annotation.invalid(f"must be JSON: {error}")
         return

@@ -118,7 +118,7 @@ def _patch(response: _Response) -> Any:
     if response.patch_type != "JSONPatch":
         raise Unreadable(f'webhook returned response.patchType="{response.patch_type or ""}", expected "JSONPatch"')
     try:
-        return msgspec.json.decode(read_base64(response.patch))
+        return codec.decode_any(read_base64(response.patch))
     except (ValueError, codec.DecodeError) as error:
         raise Unreadable(f"webhook returned a response.patch that is no JSON in base64: {error}") from error
 
