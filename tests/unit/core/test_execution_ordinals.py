@@ -123,7 +123,7 @@ def test_a_cluster_that_drops_ordinals_gets_no_copy(version: str) -> None:
     assert made.message.endswith(f"Kubernetes {version} drops spec.ordinals: place it in clusters of 1.27 or later")
 
 
-@pytest.mark.parametrize("version", ["v1.27.0", "v1.36.0", "", "v1.27+", "unknown"])
+@pytest.mark.parametrize("version", ["v1.27.0", "v1.36.0", "", "v1.27+", "unknown", f"v1.{'9' * 5_000}"])
 def test_a_version_that_keeps_them_or_that_nobody_knows_is_no_hindrance(version: str) -> None:
     clusters = {"member1": of_version(version)}
     assert starts(with_ordinals({"member1": Overridden(stateful_set())}, {}, {"member1": 1}, clusters)) == {

@@ -100,7 +100,8 @@ def _why_not(manifest: ReadOnlyManifest, cluster: Cluster | None) -> str:
     version = cluster.status.kubernetes_version if cluster is not None else ""
     major, _, rest = version.lstrip("v").partition(".")
     minor = rest.partition(".")[0]
-    if major.isdecimal() and minor.isdecimal() and (int(major), int(minor)) < FIRST_VERSION:
+    numbers = [int(text) for text in (major, minor) if text.isdecimal() and len(text) < 19]
+    if len(numbers) == 2 and (numbers[0], numbers[1]) < FIRST_VERSION:
         return f"Kubernetes {version} drops spec.ordinals: place it in clusters of 1.27 or later"
     return ""
 

@@ -69,6 +69,6 @@ def is_shrunk_by_a_restore(observed: ReadOnlyManifest, desired: ReadOnlyManifest
     """
     written = annotations_of(observed).get(WORK_GENERATION_ANNOTATION, "")
     work_id = labels_of(desired).get(WORK_ID_LABEL)
-    is_later = written.isdecimal() and int(written) > work.metadata.generation
+    is_later = written.isdecimal() and len(written) < 19 and int(written) > work.metadata.generation
     is_same_work = work_id is not None and labels_of(observed).get(WORK_ID_LABEL) == work_id
     return is_later and is_same_work and int_at(desired, "spec", "replicas") < int_at(observed, "spec", "replicas")
