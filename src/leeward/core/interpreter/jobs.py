@@ -30,10 +30,6 @@ def _revise(manifest: Manifest, replicas: int) -> None:
         put(manifest, replicas, "spec", "parallelism")
 
 
-def _reflect(manifest: ReadOnlyManifest) -> Status:
-    return pick(mapping_at(manifest, "status"), (*_COUNTS, "conditions", "startTime", "completionTime"))
-
-
 def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status | None:
     """The sums; finished when one cluster failed or all succeeded. A finished Job stays as it is.
 
@@ -162,7 +158,9 @@ def _aggregate_cron_job(template: ReadOnlyManifest, items: Sequence[AggregatedSt
 JOB = Rules(
     replicas=_replicas,
     revise=_revise,
-    reflect=_reflect,
+    reflect=lambda manifest: pick(
+        mapping_at(manifest, "status"), (*_COUNTS, "conditions", "startTime", "completionTime")
+    ),
     aggregate=_aggregate,
     retain=_retain,
     prune=_prune,

@@ -79,14 +79,6 @@ def _is_load_balancer(manifest: ReadOnlyManifest) -> bool:
     return text_at(manifest, "spec", "type") == "LoadBalancer"
 
 
-def _reflect_service(manifest: ReadOnlyManifest) -> Status | None:
-    return dict(mapping_at(manifest, "status")) if _is_load_balancer(manifest) else None
-
-
-def _is_service_healthy(manifest: ReadOnlyManifest) -> bool:
-    return not _is_load_balancer(manifest) or bool(_addresses(mapping_at(manifest, "status")))
-
-
 def _is_ingress_healthy(manifest: ReadOnlyManifest) -> bool:
     return bool(_addresses(mapping_at(manifest, "status")))
 
@@ -104,10 +96,6 @@ def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]
     return {"loadBalancer": {"ingress": ingress} if ingress else {}}
 
 
-def _aggregate_service(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status | None:
-    return _aggregate(template, items) if _is_load_balancer(template) else None
-
-
 def _retain_service(desired: Manifest, observed: ReadOnlyManifest) -> None:
     """Addresses and ports that the member has allocated. Karmada: without node ports."""
     for field in ("clusterIP", "clusterIPs", HEALTH_PORT):
@@ -123,9 +111,9 @@ def _prune_service(manifest: Manifest) -> None:
 
 
 SERVICE = Rules(
-    reflect=_reflect_service,
-    is_healthy=_is_service_healthy,
-    aggregate=_aggregate_service,
+    reflect=lambda manifest: dict(mapping_at(manifest, "status")) if _is_load_balancer(manifest) else None,
+    is_healthy=lambda manifest: not _is_load_balancer(manifest) or bool(_addresses(mapping_at(manifest, "status"))),
+    aggregate=lambda template, items: _aggregate(template, items) if _is_load_balancer(template) else None,
     retain=_retain_service,
     prune=_prune_service,
 )
@@ -155,24 +143,18 @@ def _aggregate_claim(template: ReadOnlyManifest, items: Sequence[AggregatedStatu
     return {"phase": phase} if phase else {}
 
 
-def _retain_volume(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    take(desired, observed, "spec", "claimRef")
-
-
-def _retain_claim(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    take(desired, observed, "spec", "volumeName")
-
-
 def _prune_claim(manifest: Manifest) -> None:
     """The node is one of the control plane's own cluster."""
     drop(manifest, "metadata", "annotations", _SELECTED_NODE)
 
 
-PERSISTENT_VOLUME = Rules(aggregate=_aggregate_volume, retain=_retain_volume)
+PERSISTENT_VOLUME = Rules(
+    aggregate=_aggregate_volume, retain=lambda desired, observed: take(desired, observed, "spec", "claimRef")
+)
 PERSISTENT_VOLUME_CLAIM = Rules(
     is_healthy=lambda manifest: text_at(manifest, "status", "phase") == "Bound",
     aggregate=_aggregate_claim,
-    retain=_retain_claim,
+    retain=lambda desired, observed: take(desired, observed, "spec", "volumeName"),
     prune=_prune_claim,
 )
 

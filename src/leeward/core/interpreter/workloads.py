@@ -52,10 +52,6 @@ def _retain_replicas(desired: Manifest, observed: ReadOnlyManifest) -> None:
         take(desired, observed, "spec", "replicas")
 
 
-def _prune_deployment(manifest: Manifest) -> None:
-    drop(manifest, "metadata", "annotations", "deployment.kubernetes.io/revision")
-
-
 def _reflect(manifest: ReadOnlyManifest, counts: Sequence[str]) -> Status:
     generations = {
         "generation": int_at(manifest, "metadata", "generation"),
@@ -155,7 +151,7 @@ DEPLOYMENT = Rules(
     is_healthy=_is_rolled_out,
     aggregate=lambda template, items: _aggregate(template, items, _DEPLOYMENT, (), _is_current),
     retain=_retain_replicas,
-    prune=_prune_deployment,
+    prune=lambda manifest: drop(manifest, "metadata", "annotations", "deployment.kubernetes.io/revision"),
     dependencies=template_dependencies,
 )
 REPLICA_SET = Rules(

@@ -20,10 +20,6 @@ def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | No
     return count_at(manifest, 1, "spec", "parallelism"), ReplicaRequirements(node_claim=claim) if claim else None
 
 
-def _is_healthy(manifest: ReadOnlyManifest) -> bool:
-    return text_at(manifest, "status", "phase") not in _BAD_PHASES
-
-
 def _retain(desired: Manifest, observed: ReadOnlyManifest) -> None:
     """Retains the suspension, which is up to somebody in the member; its status is what its controller works from."""
     if (suspend := required_spec(observed).get("suspend")) is not None:
@@ -63,7 +59,7 @@ KINDS = {
         dependencies=_dependencies,
         replicas=_replicas,
         revise=revise_parallelism,
-        is_healthy=_is_healthy,
+        is_healthy=lambda manifest: text_at(manifest, "status", "phase") not in _BAD_PHASES,
         retain=_retain,
     ),
 }

@@ -107,10 +107,6 @@ def _is_updated(manifest: ReadOnlyManifest) -> bool:
     return _has_observed(manifest) and _has_all_updated(manifest)
 
 
-def _is_known_and_updated(manifest: ReadOnlyManifest) -> bool:
-    return isinstance(manifest.get("status"), dict) and _is_updated(manifest)
-
-
 def _has_all_updated(manifest: ReadOnlyManifest) -> bool:
     """Raises: InterpretationError when the status lacks a count: its health is unknown, as in Karmada's scripts."""
     wanted, updated = (value_at(manifest, *path) for path in (("spec", "replicas"), ("status", "updatedReplicas")))
@@ -260,7 +256,7 @@ KINDS = {
         replicas=_replicas,
         revise=_revise,
         reflect=lambda manifest: reflected_with_generations(manifest, (*_REPLICAS, "conditions", "observedGeneration")),
-        is_healthy=_is_known_and_updated,
+        is_healthy=lambda manifest: isinstance(manifest.get("status"), dict) and _is_updated(manifest),
         aggregate=lambda template, items: _aggregated(
             template, items, {**_sums((*_REPLICAS, "unavailableReplicas")), "conditions": aggregation.latest_or_kept}
         ),

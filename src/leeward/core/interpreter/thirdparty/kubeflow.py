@@ -50,10 +50,6 @@ def _mpi_components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
     return tuple(found)
 
 
-def _is_mpi_healthy(manifest: ReadOnlyManifest) -> bool:
-    return bool(list_at(manifest, "status", "conditions")) and _has_not_failed(manifest)
-
-
 def _has_not_failed(manifest: ReadOnlyManifest) -> bool:
     return isinstance(value_at(manifest, "status", "conditions"), list) and not has_condition(
         manifest.get("status"), "Failed"
@@ -251,7 +247,7 @@ KINDS = {
     ("kubeflow.org/v2beta1", "MPIJob"): Rules(
         components=_mpi_components,
         reflect=lambda manifest: reflected(manifest, _MPI_FIELDS),
-        is_healthy=_is_mpi_healthy,
+        is_healthy=lambda manifest: bool(list_at(manifest, "status", "conditions")) and _has_not_failed(manifest),
         aggregate=_aggregate_mpi,
     ),
 }

@@ -114,10 +114,6 @@ def _is_job_healthy(manifest: ReadOnlyManifest) -> bool:
     return deployment == "Running" or (deployment, job) == ("Complete", "SUCCEEDED")
 
 
-def _is_service_healthy(manifest: ReadOnlyManifest) -> bool:
-    return has_condition(manifest.get("status"), "Ready")
-
-
 def _amounts(values: Sequence[Any], before: Any) -> str:
     """The sum of quantities, written as the first that is not 0. Raises: InterpretationError."""
     try:
@@ -231,7 +227,7 @@ KINDS = {
         dependencies=lambda manifest: _dependencies(manifest, _OF_SERVICE),
         replicas=_service_replicas,
         revise=_revise_service,
-        is_healthy=_is_service_healthy,
+        is_healthy=lambda manifest: has_condition(manifest.get("status"), "Ready"),
         aggregate=_aggregate_service,
     ),
 }

@@ -82,10 +82,6 @@ def _is_gateway_healthy(manifest: ReadOnlyManifest) -> bool:
     return _is_true(status, ("Accepted", "Programmed"), generation)
 
 
-def _is_class_healthy(manifest: ReadOnlyManifest) -> bool:
-    return _is_true(mapping_at(manifest, "status"), ("Accepted",), int_at(manifest, "metadata", "generation"))
-
-
 def _is_route_healthy(manifest: ReadOnlyManifest) -> bool:
     """Tells whether each of its parents has taken it. A route without parents leads nothing, and cannot fail."""
     generation, namespace = int_at(manifest, "metadata", "generation"), text_at(manifest, "metadata", "namespace")
@@ -158,7 +154,9 @@ def _grouped(told: Sequence[Told], *fields: str) -> list[list[Told]]:
 _GATEWAY = Rules(reflect=_reflect, is_healthy=_is_gateway_healthy, aggregate=_aggregate_gateway)
 _GATEWAY_CLASS = Rules(
     reflect=_reflect,
-    is_healthy=_is_class_healthy,
+    is_healthy=lambda manifest: _is_true(
+        mapping_at(manifest, "status"), ("Accepted",), int_at(manifest, "metadata", "generation")
+    ),
     aggregate=lambda _, items: {"conditions": one_of_each_type(reports(items))},
 )
 _ROUTE = Rules(reflect=_reflect, is_healthy=_is_route_healthy, aggregate=_aggregate_route)

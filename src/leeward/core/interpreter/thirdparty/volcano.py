@@ -69,10 +69,6 @@ def _phases(values: Sequence[Any], before: Any) -> Mapping[str, Any] | None:
     return tasks or None
 
 
-def _is_healthy(manifest: ReadOnlyManifest) -> bool:
-    return text_at(manifest, "status", "state", "phase") in _GOOD_PHASES
-
-
 def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status | None:
     """One copy's status is the job's; those of several are added up."""
     if len(items) == 1:
@@ -94,7 +90,7 @@ KINDS = {
     ("batch.volcano.sh/v1alpha1", "Job"): Rules(
         components=_components,
         reflect=lambda manifest: reflected(manifest, _FIELDS),
-        is_healthy=_is_healthy,
+        is_healthy=lambda manifest: text_at(manifest, "status", "state", "phase") in _GOOD_PHASES,
         aggregate=_aggregate,
     ),
 }
