@@ -140,7 +140,7 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
         policies=policies_selecting(state, binding),
         verdicts=verdicts,
         room=room,
-        divisions=[_division(each) for each in term.divisions],
+        divisions=[DivisionStep(each.replicas, each.weights, each.initial, each.result) for each in term.divisions],
         next=next_steps(state, key, decision, report, rollout),
         helps=(*what_helps(state, key, decision, room), *rollout_helps(rollout)),
         decides={target.name: target.replicas for target in decision.clusters},
@@ -297,10 +297,6 @@ def division_sentence(division: DivisionTrace, *, is_only_asked: bool = False) -
     had = {name: count for name, count in division.initial.items() if count}
     first = f", on top of {', '.join(f'{name} {count}' for name, count in had.items())}" if had else ""
     return f"{counted(division.replicas, 'replica')} {divided} by weight{first}: {'; '.join(parts)}."
-
-
-def _division(division: DivisionTrace) -> DivisionStep:
-    return DivisionStep(division.replicas, division.weights, division.initial, division.result)
 
 
 def verdicts_of(snapshot: Snapshot, term: TermTrace) -> list[ClusterVerdict]:

@@ -86,7 +86,7 @@ def render_copies(application: Application, named: Sequence[str] = ()) -> list[R
     copies = [
         RenderedCopy(
             cluster,
-            _manifest(works[cluster]) if cluster in works else None,
+            works[cluster]["spec"]["workload"]["manifests"][0] if cluster in works else None,
             _present(application.works.get(cluster)),
             tuple(dict.fromkeys(_name(rule.policy) for rule in done[cluster].applied)) if cluster in done else (),
             failed.get(cluster, ""),
@@ -158,10 +158,6 @@ def _selecting(policies: Iterable[AnyOverridePolicy], manifest: ReadOnlyManifest
 
 def _name(policy: AnyOverridePolicy) -> str:
     return f"{'OverridePolicy' if policy.namespace else 'ClusterOverridePolicy'}/{policy.name}"
-
-
-def _manifest(work: ReadOnlyManifest) -> Manifest:
-    return work["spec"]["workload"]["manifests"][0]
 
 
 def _present(work: Work | None) -> Manifest | None:

@@ -105,7 +105,7 @@ def parse_record(message: str) -> TaintRecord:
         elif (found := _ENTRY.fullmatch(part)) is not None and found["effect"] in _BLOCKING:
             taint = Taint(found["key"], found["effect"], found["value"] or "", instant_in(found["since"]))
             entries.append(RecordedTaint(taint, bool(found["policy"])))
-    counting = tuple(entry for entry in entries if entry.by_policy or _is_automatic(entry.taint))
+    counting = tuple(entry for entry in entries if entry.by_policy or entry.taint.key in CONDITION_TAINT_KEYS)
     return TaintRecord(since, counting, outage)
 
 
@@ -150,10 +150,6 @@ def dated_by(taint: Taint, recorded: datetime | None) -> Taint:
     if recorded is None or (taint.time_added is not None and taint.time_added <= recorded):
         return taint
     return structs.replace(taint, time_added=recorded)
-
-
-def _is_automatic(taint: Taint) -> bool:
-    return taint.key in CONDITION_TAINT_KEYS
 
 
 def _render(entry: RecordedTaint) -> str:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any, TypeVar
 
 import click
@@ -15,11 +16,7 @@ log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _hyphened(name: str) -> str:
-    return name.replace("_", "-")
-
-
-KARMADA_SPELLING: dict[str, Any] = {"token_normalize_func": _hyphened}
+KARMADA_SPELLING: dict[str, Any] = {"token_normalize_func": methodcaller("replace", "_", "-")}
 """Context settings with which `--log_dir` is `--log-dir`: Karmada's flags may be written either way.
 
 Kubernetes: component-base/cli/flag (WordSepNormalizeFunc)."""

@@ -92,7 +92,7 @@ class OutageController:
         self._works.on_change(self._work_changed)
         for informer in self._bindings:
             informer.on_change(self._binding_changed)
-        self._brake.on_change(self._brake_changed)
+        self._brake.on_change(self._look_at_all)
         self._plane.informers.on_restored(self._restored)
         self._controller.start(self._plane.supervisor)
 
@@ -283,9 +283,6 @@ class OutageController:
                 followed = self._following[name]
                 if followed.record.applications[key].left_at is not None:
                     self._look_at(name, followed, key)
-
-    def _brake_changed(self) -> None:
-        self._look_at_all()
 
     def _look_at(self, cluster: str, followed: _Followed, key: ApplicationKey) -> None:
         followed.to_see.add(key)

@@ -95,7 +95,7 @@ class Feed:
         self._at, self._collections = at, collections
         self._version += 1
         self._whole = []
-        frames = self._reset() if is_first else [self._change(changed, gone)]
+        frames = self._reset() if is_first else [self._frame(CHANGE, "set", _joined(changed), codec.encode(gone))]
         if not is_first:
             self._remember(_Change(self._version, frames[0]))
         for reader in self._readers:
@@ -148,9 +148,6 @@ class Feed:
             field = "collections" if event == RESET else "set"
             yield self._frame(event, field, _joined(part), is_last=index == len(parts) - 1)
             event = CHANGE
-
-    def _change(self, changed: Collections, gone: Mapping[str, list[str]]) -> Frame:
-        return self._frame(CHANGE, "set", _joined(changed), codec.encode(gone))
 
     def _frame(self, event: str, field: str, objects: bytes, gone: bytes = b"{}", *, is_last: bool = True) -> Frame:
         """One server-sent event: JSON has no line ends."""

@@ -6,7 +6,7 @@ page's origin, and sends it to no other port of the host, as it would a cookie.
 
 import hmac
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kubeapi.loop import Clock, Randomness
@@ -73,7 +73,7 @@ class SessionStore:
             await session.client.close()
 
     async def end_expired(self) -> None:
-        for session in list(self._expired()):
+        for session in [session for session in self._sessions.values() if self._is_over(session)]:
             await self.end(session)
 
     async def end_all(self) -> None:
@@ -92,9 +92,6 @@ class SessionStore:
         else:
             candidates = [each for each in self._sessions.values() if each.owner == owner]
         return min(candidates, key=lambda each: each.used)
-
-    def _expired(self) -> Iterator[Session]:
-        return (session for session in self._sessions.values() if self._is_over(session))
 
     def _is_over(self, session: Session) -> bool:
         now = self._clock.monotonic()

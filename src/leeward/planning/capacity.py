@@ -53,7 +53,7 @@ class Demand:
 
 def _demand_of(request: tuple[tuple[str, Quantity], ...]) -> Demand:
     amounts = tuple((name, nanos(quantity)) for name, quantity in request)
-    return Demand(amounts, tuple((name, _size(name, amount)) for name, amount in amounts if amount > 0))
+    return Demand(amounts, tuple((name, _round_up(amount, _unit(name))) for name, amount in amounts if amount > 0))
 
 
 _remembered_demand = lru_cache(maxsize=4_096)(_demand_of)
@@ -152,10 +152,6 @@ def _free(summary: ResourceSummary, name: str) -> int:
         nanos(part.get(name, 0)) for part in (summary.allocatable, summary.allocated, summary.allocating)
     )
     return allocatable - allocated - allocating
-
-
-def _size(name: str, amount: int) -> int:
-    return _round_up(amount, _unit(name))
 
 
 def _unit(name: str) -> int:

@@ -53,7 +53,7 @@ class ServerIdentity:
         """
         if afresh and self._answer is None:
             self._asked_at = None
-        while self._is_due():
+        while self._asked_at is None or asyncio.get_running_loop().time() - self._asked_at >= REFRESH_SECONDS:
             if self._answer is None:
                 await self._refresh()
             elif self.known:
@@ -61,9 +61,6 @@ class ServerIdentity:
             else:
                 await self._answer.wait()
         return self.known
-
-    def _is_due(self) -> bool:
-        return self._asked_at is None or asyncio.get_running_loop().time() - self._asked_at >= REFRESH_SECONDS
 
     async def _refresh(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -44,7 +44,7 @@ async def attach(client: Client, dependents: Iterable[Dependent], uid: str) -> N
 
 async def _refer(client: Client, dependent: Dependent, reference: OwnerReference | None) -> None:
     """Leaves the other references as they are. An object that is gone, or another by now, needs none."""
-    resource = _resource_of(dependent)
+    resource = Resource.of_manifests(dependent.api_version, dependent.plural, dependent.kind, dependent.namespaced)
     found = await client.find(resource, dependent.name, dependent.namespace)
     if found is None:
         return
@@ -65,12 +65,8 @@ def _is_same_cluster(found: Manifest, reference: OwnerReference) -> bool:
     return _is_cluster(read) and read.name == reference.name
 
 
-def _group_of(reference: OwnerReference) -> str:
-    return reference.api_version.rpartition("/")[0]
-
-
 def _is_cluster(reference: OwnerReference) -> bool:
-    return reference.kind == CLUSTERS.kind and _group_of(reference) == CLUSTERS.group
+    return reference.kind == CLUSTERS.kind and reference.api_version.rpartition("/")[0] == CLUSTERS.group
 
 
 def _dependent(found: InventoryItem, reference: OwnerReference) -> Dependent:
@@ -85,7 +81,3 @@ def _dependent(found: InventoryItem, reference: OwnerReference) -> Dependent:
         uid=metadata.uid,
         reference=reference,
     )
-
-
-def _resource_of(dependent: Dependent) -> Resource[Manifest]:
-    return Resource.of_manifests(dependent.api_version, dependent.plural, dependent.kind, dependent.namespaced)

@@ -68,8 +68,8 @@ class EventHandlers:
         self._cycle.after_batch(self._add_next_in_line)
         self._plane.informers.of(CLUSTERS).on_change(self._cluster_changed)
         self._bindings.works.on_change(self._work_changed)
-        brake.on_change(self._brake_changed)
-        heartbeat.on_change(self._heartbeat_changed)
+        brake.on_change(lambda: self._add_all("Brake"))
+        heartbeat.on_change(lambda: self._add_all("Heartbeat"))
         self._bindings.on_change(self._binding_changed)
 
     def failed(self, key: BindingKey, now: datetime, wake_at: datetime | None) -> datetime:
@@ -184,12 +184,6 @@ class EventHandlers:
         """Tells whether the status alone has changed, and a copy is awaited still."""
         same = old.spec == new.spec and unversioned(old.metadata) == unversioned(new.metadata)
         return same and any(is_awaited(new, work) for work in self._bindings.works_by_cluster(key).values())
-
-    def _brake_changed(self) -> None:
-        self._add_all("Brake")
-
-    def _heartbeat_changed(self) -> None:
-        self._add_all("Heartbeat")
 
     def _add_waiting(self) -> None:
         now = self._plane.clock.now()

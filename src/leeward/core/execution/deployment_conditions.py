@@ -176,17 +176,13 @@ def copies_of(
     for cluster, count in replicas_by_cluster(spec).items():
         has_work = cluster in works
         report = reports.get(cluster) if has_work else _NOTHING
-        manifest = _manifest_of(works[cluster]) if has_work else _NOTHING
+        manifest = next(iter(works[cluster].spec.workload.manifests), _NOTHING) if has_work else _NOTHING
         total = _replicas_in(manifest, count, report)
         leaves = 0 if cluster not in leaving else min(total, leaving[cluster] or 0) if cluster in assigned else total
         lack = _may_lack(manifest, total - leaves)
         is_seen = cluster not in hidden or not has_work
         copies.append(DeploymentCopy(cluster, total - leaves, leaves, lack, is_seen, report))
     return tuple(copies)
-
-
-def _manifest_of(work: Work) -> ReadOnlyManifest:
-    return next(iter(work.spec.workload.manifests), _NOTHING)
 
 
 def _replicas_in(manifest: ReadOnlyManifest, count: int, report: ReadOnlyManifest | None) -> int:

@@ -1,7 +1,7 @@
 """Requirements of one pod. Karmada: pkg/util/lifted (pod requests), helper.GenerateReplicaRequirements; same."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -47,12 +47,8 @@ def _amounts(quantities: Mapping[str, Quantity]) -> dict[str, int]:
     return {
         name: milli(amount) if name == "cpu" else whole(amount)
         for name, amount in quantities.items()
-        if _is_counted(name)
+        if name in _COUNTED or "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))
     }
-
-
-def _is_counted(name: str) -> bool:
-    return name in _COUNTED or "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))
 
 
 def _format(name: str, amount: int) -> str:
@@ -71,9 +67,5 @@ def _node_claim(pod_spec: Mapping[str, Any]) -> NodeClaim | None:
     return NodeClaim(
         hard_node_affinity=from_wire(affinity, NodeSelector) if affinity else None,
         node_selector=selector,
-        tolerations=_tolerations(tolerations),
+        tolerations=tuple(from_wire(toleration, Toleration) for toleration in tolerations),
     )
-
-
-def _tolerations(tolerations: Iterable[Any]) -> tuple[Toleration, ...]:
-    return tuple(from_wire(toleration, Toleration) for toleration in tolerations)

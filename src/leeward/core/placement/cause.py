@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kubeapi.core import Taint
 from kubeapi.toleration import untolerated_taint
 from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS, DRAIN_TAINT, FLAPPING_TAINT, UNSCHEDULABLE_TAINT
@@ -139,7 +138,7 @@ def _reason(name: str, result: Unplaceable, spec: ResourceBindingSpec, clusters:
     if looks_dead(cluster) or (taint is not None and taint.key in CONDITION_TAINT_KEYS):
         return DOWN
     if taint is not None and (not said or _TAINT.search(said)):
-        return _tainted(taint)
+        return _BY_KEY.get(taint.key, f"has the taint {taint}")
     if any(task.from_cluster == name for task in spec.graceful_eviction_tasks):
         return "is being left"
     if "did not have the API resource" in said:
@@ -147,10 +146,6 @@ def _reason(name: str, result: Unplaceable, spec: ResourceBindingSpec, clusters:
     if found := _NO_FIELD.search(said):
         return f"has no {found['field']}"
     return said.removeprefix("cluster(s) ") if said != NOT_MATCHED else ""
-
-
-def _tainted(taint: Taint) -> str:
-    return _BY_KEY.get(taint.key, f"has the taint {taint}")
 
 
 def _told(reasons: Mapping[str, str]) -> Iterator[str]:

@@ -73,7 +73,7 @@ def same_targets(one: Iterable[TargetCluster], other: Iterable[TargetCluster]) -
 def replicas_changed(spec: ResourceBindingSpec) -> bool:
     """Tells whether the result no longer adds up to `spec.replicas`."""
     match scheduling_type(spec):
-        case "Duplicated" if _has_strategy(spec):
+        case "Duplicated" if spec.placement is not None and spec.placement.replica_scheduling is not None:
             return any(target.replicas != spec.replicas for target in spec.clusters)
         case "Divided":
             return sum(target.replicas for target in spec.clusters) != spec.replicas
@@ -85,10 +85,6 @@ def scheduling_type(spec: ResourceBindingSpec) -> str:
     """`Duplicated` when nothing is said."""
     strategy = spec.placement.replica_scheduling if spec.placement else None
     return "Duplicated" if strategy is None else strategy.replica_scheduling_type
-
-
-def _has_strategy(spec: ResourceBindingSpec) -> bool:
-    return spec.placement is not None and spec.placement.replica_scheduling is not None
 
 
 def is_unjoined(cluster: Cluster | None) -> bool:

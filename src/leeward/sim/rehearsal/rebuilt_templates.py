@@ -142,13 +142,9 @@ def _stateful_set(asked: _Asked) -> Manifest:
     made = _replicated(asked)
     said = asked.binding.metadata.annotations.get(CLAIMS_ANNOTATION, "volume").partition(" and ")[0]
     named = {name for kind, name in asked.needs if kind == "PersistentVolumeClaim"}
-    claims = [_claim(name) for name in said.split(", ") if name and name not in named]
+    claims = [{"metadata": {"name": name}, **_claim_spec()} for name in said.split(", ") if name and name not in named]
     made["spec"] |= {"serviceName": asked.binding.spec.resource.name, "volumeClaimTemplates": claims}
     return made
-
-
-def _claim(name: str) -> Manifest:
-    return {"metadata": {"name": name}, **_claim_spec()}
 
 
 def _claim_spec() -> Manifest:
