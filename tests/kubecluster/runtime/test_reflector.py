@@ -129,22 +129,6 @@ def test_an_outage_keeps_the_table_and_a_new_one_comes_afterwards() -> None:
     tell(story)
 
 
-def test_it_lists_again_when_the_server_has_forgotten_where_it_was() -> None:
-    async def story(world: SmallWorld) -> None:
-        await world.write("a")
-        reflector = reflected(world)
-        await reflector.synced(10)
-        world.link.cut()
-        await world.delete("a")
-        await world.write("b")
-        world.store.compact(world.store.revision)
-        world.link.mend()
-        await asyncio.sleep(10)
-        assert names(reflector) == "b"
-
-    tell(story)
-
-
 def page(version: int, token: str, *items: dict[str, Any]) -> Response:
     return response({"metadata": {"resourceVersion": str(version), "continue": token}, "items": items})
 
@@ -225,12 +209,6 @@ def test_a_watch_that_is_put_off_ends_nothing_and_nobody_hurries_it() -> None:
     run_virtual(main())
     assert [int(instant) for instant in transport.asked_at] == [0, 0, 20]
     assert "watch" in transport.requests[-1].query, "it is not listed again"
-
-
-def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
-    transport = ScriptedTransport(answers=[config_maps(5)], watches=[list[bytes]()] * 10_000)
-    follow(transport, 600)
-    assert len(transport.requests) < 600 / LAST_RETRY_SECONDS * 1.5
 
 
 def test_waiting_for_the_first_list_has_a_deadline() -> None:
