@@ -13,13 +13,12 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.cluster_identity import replaced
-from leeward.core.cluster_health.outage import held_when_due
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.eviction.blocked_evictions import why_braked
-from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.loss_coverage import standing_coverage
-from leeward.operations.clusters import ClusterRow, ClusterState, cluster_row, is_application
-from leeward.operations.findings import Hold, hold_of
+from leeward.operations.clusters import ClusterRow, ClusterState, cluster_row
+from leeward.operations.departures import departures_from
+from leeward.operations.findings import Hold
 from leeward.operations.sentences import counted, since
 
 
@@ -108,24 +107,19 @@ def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) ->
 
 def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
     """Steps that tell how many applications are due to leave, by instant; and what is held or stays."""
-    due, stays, held = Counter[tuple[datetime, bool]](), 0, 0
-    for binding in bindings:
-        there = any(target.name == cluster.name for target in binding.spec.clusters)
-        if not there or not is_application(binding) or not cluster.has_no_execute:
-            continue
-        hold, time = hold_of(binding), state.recorded.attention.time
-        instant = decide_stay(cluster.taints, binding.spec.tolerations, state.as_of, time).due
-        if hold is not None and hold[0] is Hold.HELD:
-            held += 1
-        elif instant is None or hold is not None:
-            stays += 1
-        else:
-            due[max(instant, state.as_of), bool(held_when_due(binding, cluster.name))] += 1
+    if not cluster.has_no_execute:
+        return
+    found = departures_from(cluster, bindings, state.as_of, state.recorded.attention.time)
+    due, stays = Counter[tuple[datetime, bool]](), found.resting + found.kept[None]
+    for is_held, instants in ((False, found.due), (True, found.kept)):
+        for instant, number in instants.items():
+            if instant is not None:
+                due[max(instant, state.as_of), is_held] += number
     for (instant, is_held), number in sorted(due.items()):
         who, be = counted(number, "application"), "is" if number == 1 else "are"
         stay = "stays" if number == 1 else "stay"
         yield NextStep(instant, f"{who} {be} due, and {stay}" if is_held else f"{who} {be} due to leave it")
-    if held:
+    if held := found.holds[Hold.HELD]:
         yield NextStep(None, f"{counted(held, 'application')} held: `leeward status` names them")
-    if stays:
+    if stays := stays + found.holds.total() - held:
         yield NextStep(None, f"{counted(stays, 'application')} {'stays' if stays == 1 else 'stay'} there")

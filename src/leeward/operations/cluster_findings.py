@@ -1,20 +1,16 @@
 """Findings about clusters: what is wrong, or will count soon, and what becomes of the applications on them."""
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import timedelta
 
-from kubeapi.core import Taint, Toleration
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.api.names import NOT_READY_TAINT
 from leeward.core.cluster_health.brake import VANISHED, Brake, looks_dead
 from leeward.core.cluster_health.cluster_identity import replaced
-from leeward.core.cluster_health.condition_taints import NO_EXECUTE
-from leeward.core.cluster_health.outage import held_when_due
 from leeward.core.cluster_health.standing_taints import removal_told
-from leeward.core.eviction.due_evictions import Stay, decide_stay
 from leeward.core.hub_generation import HUB_FENCE_CONDITION, NOT_FENCED, NOT_TOLD
-from leeward.operations.clusters import ClusterState, is_application, left_to_drain
+from leeward.operations.clusters import ClusterState, left_to_drain
+from leeward.operations.departures import departures_from
 from leeward.operations.findings import (
     NAMED_AT_MOST,
     Finding,
@@ -22,7 +18,6 @@ from leeward.operations.findings import (
     Observed,
     Severity,
     about_binding,
-    hold_of,
     needs_somebody,
 )
 from leeward.operations.sentences import at, counted, since
@@ -87,39 +82,19 @@ def _has_no_ready_node(cluster: Cluster) -> bool:
 
 def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
     """`5 applications: 3 moving, 1 due at 02:45:17 (in 4 min), 1 held`; nothing where there are none."""
-    moving, staying, stays, holds = 0, 0, list[Stay](), list[Hold]()
     brake = observed.brake.brake if observed.brake is not None else Brake()
     is_braked = brake.engaged and not brake.overruled and looks_dead(cluster)
-    for binding in filter(is_application, observed.bindings):
-        spec = binding.spec
-        if any(task.from_cluster == cluster.name for task in spec.graceful_eviction_tasks):
-            moving += 1
-        elif any(target.name == cluster.name for target in spec.clusters):
-            hold = hold_of(binding)
-            if hold is not None:
-                holds.append(hold[0])
-            elif is_braked and not _tolerates_for_ever(spec.tolerations, observed.now):
-                holds.append(Hold.HELD)
-            elif held_when_due(binding, cluster.name):
-                staying += 1
-            else:
-                stays.append(decide_stay(cluster.taints, spec.tolerations, observed.now, observed.watched))
-    due = sorted(stay.due for stay in stays if stay.due is not None)
-    resting = len(stays) - len(due)
+    found = departures_from(cluster, observed.bindings, observed.now, observed.watched, is_braked=is_braked)
+    due, kept = found.due.total(), found.kept.total()
     parts = [
-        f"{moving} moving" if moving else "",
-        f"{len(due)} due {at(due[0], observed.now)}" if due else "",
-        f"{staying} will not move" if staying else "",
-        f"{resting} not due" if resting else "",
-        *(f"{holds.count(hold)} {hold.value}" for hold in Hold if hold in holds),
+        f"{found.moving} moving" if found.moving else "",
+        f"{due} due {at(min(found.due), observed.now)}" if due else "",
+        f"{kept} will not move" if kept else "",
+        f"{found.resting} not due" if found.resting else "",
+        *(f"{found.holds[hold]} {hold.value}" for hold in Hold if hold in found.holds),
     ]
-    number = moving + staying + len(stays) + len(holds)
+    number = found.total
     return (f"{counted(number, 'application')}: {', '.join(filter(None, parts))}",) if number else ()
-
-
-def _tolerates_for_ever(tolerations: Sequence[Toleration], now: datetime) -> bool:
-    taint = Taint(NOT_READY_TAINT, effect=NO_EXECUTE, time_added=now)
-    return decide_stay((taint,), tolerations, now).due is None
 
 
 def doubtful_clusters(observed: Observed) -> Iterator[Finding]:
