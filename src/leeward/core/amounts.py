@@ -56,7 +56,7 @@ def read_amounts(quantities: Mapping[str, Quantity], whose: str, doubts: Doubts)
     """`whose` names the object and the field in a doubt."""
     amounts: Amounts = {}
     for name, quantity in quantities.items():
-        if len(amounts) >= MOST_NAMES or len(name) > LONGEST_NAME or not _is_short_name(name):
+        if len(amounts) >= MOST_NAMES or not _is_name(name):
             doubts.add(f"{whose}: {name[:LONGEST]} is no resource")
             continue
         value = _read(quantity)
@@ -91,6 +91,10 @@ def greatest(parts: Iterable[Amounts]) -> Amounts:
 
 def render_amounts(amounts: Amounts) -> dict[str, Quantity]:
     return {name: format_quantity(value, binary) for name, (value, binary) in sorted(amounts.items())}
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= LONGEST_NAME and _is_short_name(name)
 
 
 @lru_cache(maxsize=1024)
