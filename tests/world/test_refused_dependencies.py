@@ -9,7 +9,17 @@ from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import CONFIG_MAPS, apply, deployment, held, identities, in_world, ready_replicas, tasks
+from tests.world.stories import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    apply,
+    deployment,
+    held,
+    identities,
+    in_world,
+    ready_replicas,
+    tasks,
+)
 from tests.world.test_dependencies import SECRETS, config, followed, one_of, reading, reasons
 
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
@@ -108,3 +118,22 @@ async def test_what_is_mended_where_it_was_refused_ends_the_drain(world: World) 
     assert there in others
     found = await world.member(there).client.get(CONFIG_MAPS, "db", "default")
     assert found["data"] == {"value": "prod"}
+
+
+@in_world(THREE)
+async def test_s1_what_a_copy_has_named_stays_where_somebody_elses_object_takes_its_place_until_that_goes(
+    world: World,
+) -> None:
+    """Nobody has seen there that no Pod of an earlier template is left."""
+    taken, web = world.member("member1").client, reading("web", "db")
+    await taken.create(DEPLOYMENTS, deployment("web", 1), "default")
+    here = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
+    await apply(world.client, config("db", "prod"), web, followed("web", here))
+    await world.sleep(60)
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": deployment("web", 2)["spec"]}, "default")
+    await world.sleep(200)
+    assert set(await identities(world, "db", resource=CONFIG_MAPS)) == {"member1"}
+    await taken.delete(DEPLOYMENTS, "web", "default")
+    await world.sleep(200)
+    assert await ready_replicas(world, "member1", "web") == 2
+    assert await identities(world, "db", resource=CONFIG_MAPS) == {}

@@ -35,7 +35,7 @@ from simulator.histories.ground_truth import (
     owner_of,
 )
 from simulator.histories.manifests import asked_replicas, is_autoscaled
-from simulator.histories.named_objects import Named, follows, named_in, needed_in, there
+from simulator.histories.named_objects import Named, doubted_in, follows, is_foreign, named_in, needed_in, there
 from simulator.histories.overriding import inner_marks_of, marks_of, overridden, resized, unmarked
 
 UNSCHEDULABLE = "Unschedulable"
@@ -177,7 +177,7 @@ def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool
 def _is_in_vain(truth: GroundTruth, binding: Binding, name: str, works: Mapping[str, Work]) -> bool:
     """Tells whether the target cannot serve: somebody else's object takes its place, or no member can run it."""
     copy = truth.copy(name, binding)
-    return _is_foreign(works.get(name)) or (copy is not None and (is_broken(copy) or _outgrows(truth, binding, copy)))
+    return is_foreign(works.get(name)) or (copy is not None and (is_broken(copy) or _outgrows(truth, binding, copy)))
 
 
 def _has_claims(truth: GroundTruth, binding: Binding, member: str) -> bool:
@@ -196,19 +196,14 @@ def _kept_beyond(truth: GroundTruth, binding: Binding) -> int:
         return 0
     works, targets = truth.works_of(Key(binding.namespace, binding.name)), replicas_of(binding)
     unplaced = binding.spec.replicas - sum(targets.values()) if _is_unplaced(binding) else 0
-    return unplaced + sum(replicas for name, replicas in targets.items() if _is_foreign(works.get(name)))
-
-
-def _is_foreign(work: Work | None) -> bool:
-    """Tells whether the object that the Work is for is there, and is somebody else's."""
-    return work is not None and work.applied is not None and "is not managed by this Work" in work.applied.message
+    return unplaced + sum(replicas for name, replicas in targets.items() if is_foreign(works.get(name)))
 
 
 def _copy(
     truth: GroundTruth, binding: Binding, template: Manifest, name: str, replicas: int, work: Work | None
 ) -> Iterator[str]:
     copy = truth.copy(name, binding)
-    if _is_foreign(work) or (copy is None and work is not None and is_complete_job(work)):
+    if is_foreign(work) or (copy is None and work is not None and is_complete_job(work)):
         return
     if copy is None:
         yield f"there is no copy in {name}"
@@ -259,7 +254,7 @@ def _dependencies(truth: GroundTruth, key: Key, binding: ResourceBinding) -> Ite
                     yield f"it names the {needed[0]} {needed[1]}, which is not in {cluster}"
     if binding.spec.placement is None and resource.kind != "PersistentVolumeClaim":
         needed_by = needed_in(truth, (resource.kind, resource.name), key.namespace)
-        for cluster in sorted(set(truth.works_of(key)) - needed_by):
+        for cluster in sorted(set(truth.works_of(key)) - needed_by - set(doubted_in(truth, binding))):
             yield f"it is in {cluster}, where nobody needs it"
 
 

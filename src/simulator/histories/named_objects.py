@@ -1,6 +1,6 @@
 """Dependencies of applications in histories: objects that templates name as volumes, and who needs which."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from controller_runtime import Key
@@ -91,6 +91,19 @@ def needed_in(truth: GroundTruth, needed: Named, namespace: str) -> set[str]:
             found |= set(replicas_of(binding))
         found |= {cluster for cluster, work in truth.works_of(key).items() if needed in named_by(work)}
     return found
+
+
+def is_foreign(work: Work | None) -> bool:
+    """Tells whether the object that the Work is for is there, and is somebody else's."""
+    return work is not None and work.applied is not None and "is not managed by this Work" in work.applied.message
+
+
+def doubted_in(truth: GroundTruth, attached: ResourceBinding) -> Iterator[str]:
+    """Clusters where somebody else's object takes the place of a copy, so that none is seen of what its template asks
+    for now. Nobody knows that no Pod of an earlier one is left: what that named stays until the user ends it (S1)."""
+    for each in attached.spec.required_by:
+        works = truth.works_of(Key(each.namespace, each.name))
+        yield from (target.name for target in each.clusters if is_foreign(works.get(target.name)))
 
 
 def there(truth: GroundTruth, needed: Named, namespace: str, place: str) -> Manifest | None:
