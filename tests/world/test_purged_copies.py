@@ -29,6 +29,7 @@ from tests.world.stories import (
     without_room,
 )
 from tests.world.test_application_failover import delete_pods
+from tests.world.test_kinds import CRON_TABS
 from tests.world.test_returning_copies import NIGHTLY, one_judged_copy
 from tests.world.test_stateful_sets import STATEFUL_SETS, pods, stateful_set
 
@@ -216,3 +217,45 @@ async def test_s7_what_was_cut_off_is_purged_where_it_cannot_come_back(world: Wo
     (target,) = world.assigned(WEB)
     assert target != "member1"
     assert [await ready_replicas(world, name, "web") for name in ("member1", target)] == [-1, 4]
+
+
+@in_world(THREE)
+async def test_preserved_state_goes_along_over_every_move(world: World) -> None:
+    """The second copy never tells anything, and the controllers begin anew in the middle."""
+    first = await one_judged_copy(world)
+    rules = [{"aliasLabelName": "example.com/checkpoint", "jsonPath": "{.checkpoint}"}]
+    failover = {"cluster": {"purgeMode": "Directly", "statePreservation": {"rules": rules}}}
+    await world.client.patch(POLICIES, "nightly", {"spec": {"failover": failover}}, "default")
+
+    async def label(name: str) -> str | None:
+        found = await world.member(name).client.get(CRON_TABS, "nightly", "default")
+        return found["metadata"]["labels"].get("example.com/checkpoint")
+
+    async def tell(name: str, checkpoint: str) -> None:
+        status = {"status": {"done": 1, "checkpoint": checkpoint}}
+        await world.member(name).client.patch(CRON_TABS, "nightly", status, "default")
+        await world.sleep(30)
+
+    async def leave(name: str) -> str:
+        taints = {"spec": {"taints": [{"key": "gone", "effect": "NoExecute"}]}}
+        await world.client.patch(CLUSTERS, name, taints)
+        await world.until(lambda: list(world.assigned(NIGHTLY)) not in ([], [name]), 120)
+        await world.sleep(30)
+        return next(iter(world.assigned(NIGHTLY)))
+
+    await tell(first, "7")
+    second = await leave(first)
+    assert await label(second) == "7"
+    await world.stop_controllers()
+    world.start_controllers()
+    await world.until(lambda: second not in world.assigned(NIGHTLY), 1200)
+    await world.sleep(30)
+    (third,) = world.assigned(NIGHTLY)
+    assert (third != first, await label(third)) == (True, "7")
+    await tell(third, "8")
+    assert tasks(world, NIGHTLY) == []
+    assert await leave(third) == second
+    assert await label(second) == "8"
+    await world.client.patch(CLUSTERS, third, {"spec": {"taints": None}})
+    assert await leave(second) == third
+    assert await label(third) == "8", "the copy between them has told nothing"
