@@ -12,14 +12,7 @@ import msgspec
 
 from leeward.answers.cluster_timeline import ClusterTimeline
 from leeward.answers.decisions import fleet_of
-from leeward.answers.fates import (
-    FOUND_WANTING,
-    ApplicationFate,
-    concerned_in,
-    fates_in,
-    is_braked,
-    with_second_opinion,
-)
+from leeward.answers.fates import FOUND_WANTING, ApplicationFate, concerned_in, fates_in, is_braked, with_second_opinion
 from leeward.answers.fates import Fate as Fate
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange

@@ -35,13 +35,7 @@ if TYPE_CHECKING:
 @operator_options
 @click.pass_obj
 def take_over(
-    settings: Settings,
-    port: int | None,
-    hub_before: str,
-    force: bool,
-    yes: bool,
-    kubeconfig: Path | None,
-    context: str,
+    settings: Settings, port: int | None, hub_before: str, force: bool, yes: bool, kubeconfig: Path | None, context: str
 ) -> None:
     """Make this copy of a control plane the hub.
 

@@ -59,13 +59,7 @@ class _Followed:
 
 class OutageController:
     def __init__(
-        self,
-        plane: ControlPlane,
-        brake: BrakeView,
-        heartbeat: HeartbeatView,
-        *,
-        evicts: bool,
-        traces: bool = False,
+        self, plane: ControlPlane, brake: BrakeView, heartbeat: HeartbeatView, *, evicts: bool, traces: bool = False
     ) -> None:
         """`evicts`: clusters that are lost are evicted from. `traces`: each eviction is sent as a trace."""
         self._plane = plane

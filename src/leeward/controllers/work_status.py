@@ -225,9 +225,7 @@ class WorkStatusController:
             is_news = is_first or served_counts(statuses) != served_counts(status.manifest_statuses)
             before = remove_condition(status.conditions, REFLECTED_CONDITION) if is_news else status.conditions
             return msgspec.structs.replace(
-                status,
-                manifest_statuses=statuses,
-                conditions=set_condition(before, reflected, dated),
+                status, manifest_statuses=statuses, conditions=set_condition(before, reflected, dated)
             )
 
         status_change = StatusChange[Work](change, partial(self._controller.failed, work.name), self._tell)

@@ -6,9 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import (
-    REFUSED_CONDITION,
-)
+from leeward.api.names import REFUSED_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.core.copies.evidence import FULLY_APPLIED

@@ -11,15 +11,7 @@ from leeward.core.cluster_health.standing_taints import removal_told
 from leeward.core.hub_generation import HUB_FENCE_CONDITION, NOT_FENCED, NOT_TOLD
 from leeward.operations.clusters import ClusterState, left_to_drain
 from leeward.operations.departures import departures_from
-from leeward.operations.findings import (
-    NAMED_AT_MOST,
-    Finding,
-    Hold,
-    Observed,
-    Severity,
-    about_binding,
-    needs_somebody,
-)
+from leeward.operations.findings import NAMED_AT_MOST, Finding, Hold, Observed, Severity, about_binding, needs_somebody
 from leeward.operations.sentences import at, counted, since
 
 NEW_CLUSTER = timedelta(seconds=60)

@@ -25,12 +25,7 @@ log = logging.getLogger(__name__)
 
 OWN_SECONDS = 2.0
 """Time for a look at the own generation, where a member has met a newer one than is known of it."""
-_AGAIN = (
-    HTTPStatus.UNAUTHORIZED,
-    HTTPStatus.REQUEST_TIMEOUT,
-    HTTPStatus.CONFLICT,
-    HTTPStatus.TOO_MANY_REQUESTS,
-)
+_AGAIN = (HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
 """Refusals that say nothing of the mark. By any other one the member takes none: it works on, unfenced."""
 WRITE_SECONDS = 10.0
 TRY_AGAIN_SECONDS = 60.0

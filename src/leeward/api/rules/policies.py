@@ -21,12 +21,7 @@ from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
 from leeward.api.rules.texts import qualified_name_fault
 
-_SWITCHES = (
-    ALL_ADDRESSES_ANNOTATION,
-    EVICT_SHARED_ANNOTATION,
-    SERVICE_OPTIONAL_ANNOTATION,
-    VOLUMES_FOLLOW_ANNOTATION,
-)
+_SWITCHES = (ALL_ADDRESSES_ANNOTATION, EVICT_SHARED_ANNOTATION, SERVICE_OPTIONAL_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION)
 
 
 def propagation_policy_problems(policy: Node, old: Node | None, id_label: str) -> Problems:

@@ -31,13 +31,7 @@ from leeward.api.taint_record import instant_in
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import NO_ANSWER, is_uncollected
-from leeward.core.cluster_health.silence import (
-    Silence,
-    follow_silence,
-    parse_silence,
-    quiet_enough_at,
-    render_silence,
-)
+from leeward.core.cluster_health.silence import Silence, follow_silence, parse_silence, quiet_enough_at, render_silence
 from leeward.core.cluster_health.watched_time import ALWAYS, BEGINNING, WatchedTime
 
 BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled", "SilentAtOnce"]

@@ -90,11 +90,7 @@ def failures_of(
 
 
 def find_failures(
-    spec: ResourceBindingSpec,
-    items: Reports,
-    memory: BindingMemory,
-    now: datetime,
-    attention: Attention = UNKEPT,
+    spec: ResourceBindingSpec, items: Reports, memory: BindingMemory, now: datetime, attention: Attention = UNKEPT
 ) -> FailedCopies:
     """Runs the clocks on reported health. A copy has failed when it is unhealthy for longer than is tolerated.
 
@@ -134,11 +130,7 @@ def toleration_seconds(spec: ResourceBindingSpec) -> float:
 
 
 def _end_round(
-    memory: BindingMemory,
-    spec: ResourceBindingSpec,
-    items: Reports,
-    now: datetime,
-    toleration: timedelta,
+    memory: BindingMemory, spec: ResourceBindingSpec, items: Reports, now: datetime, toleration: timedelta
 ) -> tuple[BindingMemory, datetime | None]:
     """Forgets the clusters that were left, once all copies have been healthy for long; else says when that will be. Not
     while a failover goes on: a healthy copy may have fewer replicas than it was given (C1)."""

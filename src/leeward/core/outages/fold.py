@@ -12,15 +12,7 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.outage import (
-    RUNNING,
-    MoveState,
-    OutageApplication,
-    OutagePhase,
-    OutageStatus,
-    OutageStep,
-    StepKind,
-)
+from leeward.api.outage import RUNNING, MoveState, OutageApplication, OutagePhase, OutageStatus, OutageStep, StepKind
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
 from leeward.core.cluster_health.outage import not_seen_since

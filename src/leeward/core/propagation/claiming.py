@@ -106,9 +106,7 @@ def binding_patch(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manif
             **metadata,
             "labels": _with_marks(labels_of(present), CLAIM_LABELS, labels_of(desired)),
             "annotations": _with_marks(
-                annotations_of(present),
-                CLAIM_ANNOTATIONS + OPTION_ANNOTATIONS + TEMPLATE_ANNOTATIONS,
-                marks,
+                annotations_of(present), CLAIM_ANNOTATIONS + OPTION_ANNOTATIONS + TEMPLATE_ANNOTATIONS, marks
             ),
         },
         "spec": {key: value for key, value in spec.items() if key not in OWNED_FIELDS} | dict(desired["spec"]),

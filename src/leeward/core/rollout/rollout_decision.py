@@ -69,11 +69,7 @@ class RolloutDecision:
 
 
 def asked_for(
-    before: RolloutState | None,
-    target: str,
-    standings: Mapping[str, Standing],
-    wishes: Wishes,
-    known: Collection[str],
+    before: RolloutState | None, target: str, standings: Mapping[str, Standing], wishes: Wishes, known: Collection[str]
 ) -> RolloutState:
     """The state with this target, which has not begun where it is new. Where no copy is left, it is a first deployment.
 
@@ -104,10 +100,6 @@ def remembered(decision: RolloutDecision, now: datetime) -> RolloutState:
     if told in last or (not last and decision.reason is Reason.COMPLETE):
         return state
     step = RolloutStep(
-        at=wire_time(now),
-        revision=state.target,
-        reason=decision.reason,
-        message=decision.message,
-        stage=decision.stage,
+        at=wire_time(now), revision=state.target, reason=decision.reason, message=decision.message, stage=decision.stage
     )
     return structs.replace(state, steps=(*state.steps, step)[-MOST_STEPS:])

@@ -61,5 +61,5 @@ KINDS = {
         revise=revise_parallelism,
         is_healthy=lambda manifest: text_at(manifest, "status", "phase") not in _BAD_PHASES,
         retain=_retain,
-    ),
+    )
 }

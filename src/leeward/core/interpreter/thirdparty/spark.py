@@ -132,5 +132,5 @@ KINDS = {
         reflect=lambda manifest: reflected(manifest, _FIELDS),
         is_healthy=_is_healthy,
         aggregate=_aggregate,
-    ),
+    )
 }

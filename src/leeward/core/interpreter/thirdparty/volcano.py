@@ -92,5 +92,5 @@ KINDS = {
         reflect=lambda manifest: reflected(manifest, _FIELDS),
         is_healthy=lambda manifest: text_at(manifest, "status", "state", "phase") in _GOOD_PHASES,
         aggregate=_aggregate,
-    ),
+    )
 }
