@@ -190,9 +190,9 @@ def test_a_strategy_that_means_nothing_assigns_nothing() -> None:
 @pytest.mark.parametrize(
     ("strategy", "keeps", "expected"),
     [
-        (weighing(m1=1, m2=1), True, DivisionTrace.of(4, {"m1": 1, "m2": 1}, {"m1": 2}, {"m1": 3, "m2": 3})),
-        (weighing(m3=1), False, DivisionTrace.of(6, {"m1": 1, "m2": 1}, {}, {"m1": 3, "m2": 3})),
-        (DYNAMIC, False, DivisionTrace.of(4, {"m1": 5, "m2": 5}, {}, {"m1": 2, "m2": 2})),
+        (weighing(m1=1, m2=1), True, DivisionTrace(4, {"m1": 1, "m2": 1}, {"m1": 2}, {"m1": 3, "m2": 3})),
+        (weighing(m3=1), False, DivisionTrace(6, {"m1": 1, "m2": 1}, {}, {"m1": 3, "m2": 3})),
+        (DYNAMIC, False, DivisionTrace(4, {"m1": 5, "m2": 5}, {}, {"m1": 2, "m2": 2})),
     ],
 )
 def test_a_division_is_noted_when_that_is_asked_for(strategy: Any, keeps: bool, expected: DivisionTrace) -> None:

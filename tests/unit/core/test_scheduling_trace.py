@@ -1,6 +1,5 @@
 """A trace says why, and changes nothing."""
 
-import pytest
 from hypothesis import given
 
 from leeward.api.cluster import Cluster
@@ -24,7 +23,7 @@ def test_asking_why_changes_nothing(spec: ResourceBindingSpec, fleet: list[Clust
     assert schedule_on(spec, STATUS, fleet, trace=Trace()) == schedule_on(spec, STATUS, fleet)
 
 
-def test_a_trace_tells_filters_scores_weights_and_remainders() -> None:
+def test_a_trace_tells_filters_scores_and_weights() -> None:
     fleet = [cluster("m1", pods=3), cluster("m2", pods=6), cluster("m3", taints=[TAINT])]
     trace = Trace()
     schedule(binding_spec({"replicaScheduling": DYNAMIC}, 4, {"m1": 1}), STATUS, Fleet(fleet).view(), trace=trace)
@@ -34,19 +33,14 @@ def test_a_trace_tells_filters_scores_weights_and_remainders() -> None:
     assert term.selected == ("m1", "m2")
     (division,) = term.divisions
     assert (division.replicas, division.weights, division.result) == (3, {"m1": 3, "m2": 6}, {"m1": 1, "m2": 2})
-    assert division.remainders == {"m1": 0.0, "m2": 0.0}
 
 
-def test_a_division_tells_of_those_who_take_part_and_of_what_they_miss() -> None:
+def test_a_division_tells_of_those_who_take_part() -> None:
     fleet = [cluster("m1", pods=3), cluster("m2", pods=0), cluster("m3", pods=4)]
     trace = Trace()
     schedule(binding_spec({"replicaScheduling": DYNAMIC}, 4), STATUS, Fleet(fleet).view(), trace=trace)
     (division,) = trace.terms[0].divisions
     assert (division.weights, division.result) == ({"m1": 3, "m3": 4}, {"m1": 2, "m3": 2})
-    assert division.remainders == pytest.approx({"m1": -2 / 7, "m3": 2 / 7})
-    named_by_weights_alone = DivisionTrace.of(3, {"m1": 2, "m2": 1}, {"m9": 4}, {"m1": 3, "m9": 4})
-    assert named_by_weights_alone.remainders == {"m1": -1.0, "m2": 1.0}
-    assert DivisionTrace.of(0, {"m1": 0}, {"m1": 2}, {"m1": 2}).remainders == {"m1": 0.0}
 
 
 def test_a_trace_tells_the_groups() -> None:

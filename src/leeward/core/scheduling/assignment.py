@@ -141,7 +141,7 @@ def too_little_room(total: int, step: str) -> Unplaceable:
 def _divide(request: Request, replicas: int, weights: Assignment, initial: Assignment | None = None) -> Assignment:
     result = divide(replicas, weights, initial, request.spec.resource.uid, request.claims)
     if request.trace is not None:
-        request.trace.divisions.append(DivisionTrace.of(replicas, weights, initial or {}, result))
+        request.trace.divisions.append(DivisionTrace(replicas, dict(weights), dict(initial or {}), dict(result)))
     return result
 
 

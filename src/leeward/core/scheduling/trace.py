@@ -34,25 +34,12 @@ class CandidateTrace:
 
 @dataclass(frozen=True, slots=True)
 class DivisionTrace:
-    """One division: `replicas` more on top of `initial`, by `weights`.
-
-    `remainders` is each cluster's exact share less its replicas.
-    """
+    """One division: `replicas` more on top of `initial`, by `weights`."""
 
     replicas: int
     weights: Mapping[str, int]
     initial: Mapping[str, int]
     result: Mapping[str, int]
-    remainders: Mapping[str, float]
-
-    @staticmethod
-    def of(
-        replicas: int, weights: Mapping[str, int], initial: Mapping[str, int], result: Mapping[str, int]
-    ) -> "DivisionTrace":
-        total = sum(weights.values())
-        given = {name: result.get(name, 0) - initial.get(name, 0) for name in weights}
-        missed = {name: (replicas * w / total if total else 0.0) - given[name] for name, w in weights.items()}
-        return DivisionTrace(replicas, dict(weights), dict(initial), dict(result), missed)
 
 
 @dataclass(slots=True)

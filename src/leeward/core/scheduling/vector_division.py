@@ -128,5 +128,5 @@ def _divide(
     if request.trace is not None:
         names = [arrays.names[row] for row in listed(selected.rows[parties])]
         shares = (dict(zip(names, listed(each[parties]), strict=True)) for each in (weights, initial, result))
-        request.trace.divisions.append(DivisionTrace.of(replicas, *shares))
+        request.trace.divisions.append(DivisionTrace(replicas, *shares))
     return result
