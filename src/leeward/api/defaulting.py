@@ -58,7 +58,9 @@ def _default_policy(
     _default_selector_namespaces(policy)
     if old is None:
         _child(metadata, "labels")[id_label] = settings.new_uid()
-        _add_finalizer(metadata, finalizer)
+        finalizers = _list(metadata, "finalizers")
+        if finalizer not in finalizers:
+            finalizers.append(finalizer)
     return policy
 
 
@@ -214,12 +216,6 @@ def _standardise_models(spec: Manifest) -> None:
     for model_range in mappings_in(models[-1], "ranges"):
         model_range["max"] = _MAX_QUANTITY
     spec["resourceModels"] = models
-
-
-def _add_finalizer(metadata: Manifest, finalizer: str) -> None:
-    finalizers = _list(metadata, "finalizers")
-    if finalizer not in finalizers:
-        finalizers.append(finalizer)
 
 
 def _child(mapping: Manifest, key: str) -> Manifest:

@@ -82,7 +82,8 @@ def revive(layout: Layout, name: str, only: Part | None = None) -> None:
         member = _running_fleet(layout).member(name)
         parts = _parts(member, only)
         for part in parts:
-            _refuse_paused(layout, name, part)
+            if processes.state_of(layout, part) is State.PAUSED:
+                raise FleetError(f"{part} is paused, not stopped: `leeward member resume {name}`")
         if name in parts and processes.find_process(layout, name) is None and not is_free(member.port):
             raise FleetError(
                 f"port {member.port}, which {name} had, is in use by another program: end that, "
@@ -205,8 +206,3 @@ def _parts(member: Member, only: Part | None) -> Sequence[str]:
             return (member.name,)
         case "agent":
             return (agent_of(member.name),)
-
-
-def _refuse_paused(layout: Layout, name: str, part: str) -> None:
-    if processes.state_of(layout, part) is State.PAUSED:
-        raise FleetError(f"{part} is paused, not stopped: `leeward member resume {name}`")

@@ -48,7 +48,8 @@ def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Lo
         fleet = LocalFleet(request.port or pick_port(randomness), timing=timing, flags=request.flags)
         wanted = request.members or DEFAULT_MEMBERS
     else:
-        _refuse_running(layout, fleet)
+        if processes.find_process(layout, CONTROL_PLANE) is not None:
+            raise AlreadyRunning(layout, fleet)
         port, timing = request.port or fleet.control_plane_port, request.timing or fleet.timing
         flags = {**fleet.flags, **request.flags}
         fleet = msgspec.structs.replace(fleet, control_plane_port=port, timing=timing, flags=flags)
@@ -122,11 +123,6 @@ def refuse_foreign_directory(layout: Layout, known: Sequence[Path] = ()) -> None
     others = [entry for entry in layout.root.iterdir() if entry not in (layout.lock_file, *known)]
     if others:
         raise FleetError(f"{layout.root} is not empty and holds no fleet: give another --data-dir")
-
-
-def _refuse_running(layout: Layout, fleet: LocalFleet) -> None:
-    if processes.find_process(layout, CONTROL_PLANE) is not None:
-        raise AlreadyRunning(layout, fleet)
 
 
 def _refuse_taken_port(layout: Layout, fleet: LocalFleet, *, given: bool) -> None:
