@@ -15,7 +15,18 @@ from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.sim.world import World
-from tests.world.stories import apply, by_weight, deployment, held, in_world, play, policy, ready_replicas, tasks
+from tests.world.stories import (
+    DEPLOYMENTS,
+    apply,
+    by_weight,
+    deployment,
+    held,
+    in_world,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+)
 
 WEB = "web-deployment"
 NO_SCHEDULE, NO_EXECUTE = "cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"
@@ -109,6 +120,20 @@ async def test_a_toleration_ends_to_the_second(world: World, seconds: int) -> No
     await world.until(lambda: "member1" not in world.assigned(WEB))
     assert added is not None
     assert 0 <= (world.clock.now() - added).total_seconds() - seconds < 1
+
+
+@in_world()
+async def test_l4_who_tolerates_for_the_largest_number_of_seconds_stays_and_is_decided_about(world: World) -> None:
+    """Application that stays and grows elsewhere. An error here ended the record of the outage for everybody, too."""
+    placement = by_weight({"member1": 1, "member2": 2})
+    toleration = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 2**63 - 1}
+    await apply(world.client, deployment("web", 3), policy("web", placement | {"clusterTolerations": [toleration]}))
+    await world.until(lambda: world.assigned(WEB) == {"member1": 1, "member2": 2}, 60)
+    await world.member("member1").stop()
+    await world.until(lambda: NO_EXECUTE in world.taints("member1"))
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 6}}, "default")
+    await world.sleep(600)
+    assert world.assigned(WEB) == {"member1": 1, "member2": 5}
 
 
 @in_world()

@@ -60,9 +60,9 @@ def decide_stay(
             return Stay(now, tuple(t for t in harmful if not any(tolerates(o, t) for o in tolerations)))
         used.append(toleration)
     ends = [
-        (watched.moved(taint.time_added) + timedelta(seconds=toleration.toleration_seconds), taint)
+        (watched.moved(taint.time_added) + timedelta(seconds=max(-(10**10), min(seconds, 10**10))), taint)
         for toleration in used
-        if toleration.toleration_seconds is not None
+        if (seconds := toleration.toleration_seconds) is not None  # the largest number there is means for ever
         for taint in harmful
         if taint.time_added is not None and tolerates(toleration, taint)
     ]

@@ -123,7 +123,7 @@ class Returns:
         """Tells whether the task is past its grace period."""
         began = task.creation_timestamp
         seconds = grace_of(task, self.grace_seconds)
-        return began is not None and self.now > self.time.moved(began) + timedelta(seconds=seconds)
+        return began is not None and self.now - self.time.moved(began) > timedelta(seconds=seconds)
 
     def has_failed(self, task: GracefulEvictionTask) -> bool:
         """A failback has failed where a cluster is lost meanwhile, and where nothing has become healthy in time."""

@@ -53,6 +53,8 @@ ANY = Toleration(operator="Exists", toleration_seconds=20)
         ((NOT_READY,), (tolerate(NOT_READY),), Stay(None)),
         ((NOT_READY,), (tolerate(NOT_READY, 300),), Stay(at(300), (NOT_READY,))),
         ((NOT_READY,), (tolerate(NOT_READY, 0),), Stay(at(0), (NOT_READY,))),
+        ((NOT_READY,), (tolerate(NOT_READY, 2**63 - 1),), Stay(at(10**10), (NOT_READY,))),
+        ((NOT_READY,), (tolerate(NOT_READY, -(2**63)),), Stay(at(-(10**10)), (NOT_READY,))),
         ((NOT_READY, UNREACHABLE), (tolerate(NOT_READY, 300), tolerate(UNREACHABLE, 100)),
          Stay(at(150), (UNREACHABLE,))),
         ((NOT_READY, UNREACHABLE), (tolerate(NOT_READY, 300), tolerate(UNREACHABLE, 250)),
@@ -63,7 +65,8 @@ ANY = Toleration(operator="Exists", toleration_seconds=20)
     ],
     ids=[
         "no taint", "none that drives out", "untolerated", "one is untolerated", "two are", "for ever", "for a while",
-        "for no time", "the earliest of two", "both at once", "a toleration that is used counts for all",
+        "for no time", "the largest number", "the smallest", "the earliest of two", "both at once",
+        "a toleration that is used counts for all",
         "one that is not used counts for none", "nobody knows since when",
     ],
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """A cluster comes back before its eviction is finished: what returns, at whose expense, and what goes on."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
@@ -200,6 +201,11 @@ def test_s1_when_it_is_late_what_is_unknown_is_given_up_before_what_is_seen_read
     copies = works({"a": 2, "c": 4}) | {"b": work("b", 1, carried=0)}
     assert result(withdraw(bound, copies)) == {"a": 1, "b": 1, "c": 4}
     assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == {"a": 2, "c": 4}
+
+
+def test_l4_a_task_that_somebody_has_dated_to_the_end_of_time_is_not_late() -> None:
+    last = task("a", 2, creation_timestamp=datetime.max.replace(tzinfo=UTC))
+    assert result(withdraw(moved(SHARES, last, b=4), HALF)) is not None
 
 
 @pytest.mark.parametrize(
