@@ -17,7 +17,7 @@ env/bin/pip install -qq prometheus_client==0.26.0
 echo '{}' > package.json
 npm install --silent --no-audit --no-fund prom-client@15.1.3
 port=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
-of "$work/root" bin/prometheus-pushgateway --web.listen-address="127.0.0.1:$port" > log 2>&1 &
+start "$work/root" bin/prometheus-pushgateway --web.listen-address="127.0.0.1:$port" > log 2>&1 &
 gateway=$!
 for _ in $(seq 100); do ! curl -fs "http://127.0.0.1:$port/-/ready" > ready || break; sleep 0.1; done
 cat > push.py <<'PUSH'

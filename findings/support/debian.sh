@@ -17,3 +17,11 @@ of() {
   libraries=$folder/usr/lib/x86_64-linux-gnu:$folder/lib/x86_64-linux-gnu
   "$folder/lib64/ld-linux-x86-64.so.2" --library-path "$libraries" "$folder/usr/$program" "$@"
 }
+
+# start FOLDER PROGRAM ARGUMENT...: the same in the place of the shell that runs it, so that `$!` is the program behind `&`.
+start() {
+  local folder=$1 program=$2 libraries
+  shift 2
+  libraries=$folder/usr/lib/x86_64-linux-gnu:$folder/lib/x86_64-linux-gnu
+  exec "$folder/lib64/ld-linux-x86-64.so.2" --library-path "$libraries" "$folder/usr/$program" "$@"
+}
