@@ -32,6 +32,8 @@ _LONGEST_SENTENCE = 25
 _NOT_PROSE = re.compile(r"^(?:```.*?^```|(?: {4}|\||#).*?)$", re.MULTILINE | re.DOTALL)
 _ITEM = re.compile(r"\n\s*\n|\n\s*(?:[-*]|\d+\.) ")
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z\[`*\"(])")
+_PRONOUN = re.compile(r"^(?:it|they|them) \w+\W+\w", re.IGNORECASE)
+_TWO_COLONS = re.compile(r"\A[^\n.;?]*: [^\n.;?]*: ")
 _CONSTRUCTORS = ("__init__", "__post_init__")
 _CHANGES = {*dir(dict), *dir(list), *dir(set)} - {*dir(Mapping), *dir(tuple), *dir(frozenset)}
 """Methods by which a mapping, a list or a set is changed."""
@@ -177,6 +179,21 @@ def long_sentences(text: str) -> list[str]:
     prose = re.sub(r"`[^`]*`", "X", re.sub(r"\]\([^)]*\)", "]", _NOT_PROSE.sub("\n", f"\n{text}")))
     sentences = (sentence for item in _ITEM.split(prose) for sentence in _SENTENCE.split(item))
     return [" ".join(each.split()) for each in sentences if len(each.split()) > _LONGEST_SENTENCE]
+
+
+def unclear_messages(text: str) -> list[str]:
+    """Messages that begin with a pronoun, whose noun nobody has told, or that have two colons in one sentence."""
+    tree = _tree(text)
+    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    inner |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    whole = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    told = [
+        "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in each.values) for each in whole
+    ]
+    told += [
+        n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in inner and type(n.value) is str
+    ]
+    return [each for each in told if _PRONOUN.search(each) or _TWO_COLONS.search(each)]
 
 
 def _root(node: ast.expr) -> str:

@@ -110,7 +110,7 @@ def test_who_has_no_link_signs_in_and_sees_what_the_control_plane_lets_them(brow
         page.get_by_label("Bearer token").fill(token)
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="Fleet", exact=True).click()
-        headline(page, "The clusters may not be seen")
+        headline(page, "You have no right to see the clusters")
         assert "member1" not in page.content()
 
 
@@ -124,13 +124,13 @@ def test_two_tabs_are_of_two_users_and_stay_so(browser: Browser, fleet: Fleet) -
         headline(guest, "Sign in to")
         guest.get_by_label("Bearer token").fill(token)
         guest.get_by_role("button", name="Sign in").click()
-        headline(guest, "The clusters may not be seen")
+        headline(guest, "You have no right to see the clusters")
         owner = watched.context.new_page()
         owner.goto(link)
         headline(owner, "All 3 clusters are ready")
         for _ in range(2):
             guest.reload()
-            headline(guest, "The clusters may not be seen")
+            headline(guest, "You have no right to see the clusters")
             expect(guest.locator("header.top")).to_contain_text("serviceaccount:default:guest")
             owner.reload()
             headline(owner, "All 3 clusters are ready")
@@ -150,7 +150,7 @@ def test_a_link_that_is_opened_in_a_tab_shows_its_own_user(browser: Browser, fle
         headline(page, "Sign in to")
         page.get_by_label("Bearer token").fill(token)
         page.get_by_role("button", name="Sign in").click()
-        headline(page, "The clusters may not be seen")
+        headline(page, "You have no right to see the clusters")
         page.evaluate("key => { location.hash = key }", link.partition("#")[2])
         headline(page, "All 3 clusters are ready")
 

@@ -181,7 +181,7 @@ def test_arrow_keys_read_the_time_line(browser: Browser, stand_in: StandIn) -> N
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open(OUTAGE)
         line = page.get_by_role("slider")
-        expect(line).to_have_attribute("aria-valuetext", re.compile("24 moved, 3 moving, 1 held, 2 kept, 4 due"))
+        expect(line).to_have_attribute("aria-valuetext", re.compile("24 moved, 3 moving, 1 held, 2 staying, 4 due"))
         line.focus()
         page.keyboard.press("Home")
         page.keyboard.press("ArrowRight")
@@ -279,7 +279,7 @@ def test_what_is_held_in_an_outage_says_since_when_and_what_it_waits_for(browser
         expect(held.get_by_role("link", name="See what would help")).to_have_attribute("href", LEDGER)
         figures = [each.inner_text().split("\n") for each in page.locator("dl.figs > div").all()]
         assert [each[1:] for each in figures if each[0] == "Held"] == [["1 needs you"]]
-        assert [each[1:] for each in figures if each[0] == "Kept by choice"] == [["2 by design"]]
+        assert [each[1:] for each in figures if each[0] == "Stays by choice"] == [["2 by design"]]
         assert rows_of(page, "Moved")[0][5:] == ["43 s", "11 min 13 s"]
 
 

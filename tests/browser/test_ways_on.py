@@ -63,14 +63,14 @@ def test_the_fleet_at_an_instant_is_told_as_its_outages_recorded_it(browser: Bro
         page = watched.open("/outages?at=2026-11-22T02:37:00Z")
         panel = page.locator("section.panel", has=page.get_by_role("slider"))
         expect(panel.get_by_role("heading")).to_contain_text("The fleet at")
-        expect(panel).to_contain_text("evictions allowed, since 02:35:17: 9 moved, 2 kept, 23 due.")
+        expect(panel).to_contain_text("evictions allowed, since 02:35:17: 9 moved, 2 staying, 23 due.")
         slider = panel.get_by_role("slider")
         slider.focus()
         page.keyboard.press("Home")
         expect(panel).to_contain_text("Failing from the first failed probe, since 02:29:47: 34 due.")
         expect(page).to_have_url(re.compile("at=2026-11-22T02%3A29%3A47"))
         page.keyboard.press("End")
-        expect(panel).to_contain_text("24 moved, 3 moving, 1 held, 2 kept, 4 due.")
+        expect(panel).to_contain_text("24 moved, 3 moving, 1 held, 2 staying, 4 due.")
         assert watched.findings_of_axe() == []
 
 

@@ -34,7 +34,11 @@ def test_the_questions_of_the_page_are_answered(directory: Path, capsys: pytest.
         fleet.wait("1m")
         Fleet(fleet.picture()).save("fleet.yaml")
     exec(PYTHON.findall(PAGE.read_text())[0], {})
-    assert capsys.readouterr().out.splitlines() == ["True", "Nothing is due; 3 of 3 are known to serve", "True"]
+    assert capsys.readouterr().out.splitlines() == [
+        "True",
+        "Nothing is due; 3 of 3 replicas are known to serve",
+        "True",
+    ]
 
 
 @pytest.mark.usefixtures("directory")

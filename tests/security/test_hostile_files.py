@@ -34,7 +34,7 @@ def test_a_link_that_leads_to_no_file_is_told_and_not_read(directory: Path, devi
     command = [sys.executable, "-m", "leeward.cli", "lint", str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2, done
-    assert "endless.yaml: is no file: take it away" in " ".join(done.stdout.split())
+    assert "endless.yaml: is no file; take it away" in " ".join(done.stdout.split())
     assert "1 object;" in done.stdout
 
 
@@ -47,10 +47,10 @@ def test_large_files_and_aliases_are_told_and_the_others_are_read(directory: Pat
     assert [each.manifest["metadata"]["name"] for each in found.objects] == ["fine"]
     told = {Path(fault.partition(":")[0]).name: fault for fault in found.faults}
     assert told.keys() == {"large.yaml", "bomb.yaml", "gone.yaml"}
-    assert told["large.yaml"].endswith(f"{MAX_FILE_BYTES + 1} bytes, and {MAX_FILE_BYTES} at most are read: split it")
+    assert told["large.yaml"].endswith(f"{MAX_FILE_BYTES + 1} bytes, and {MAX_FILE_BYTES} at most are read; split it")
     assert "its aliases written out" in told["bomb.yaml"]
 
 
 def test_a_device_that_is_named_is_read_no_further_than_a_file() -> None:
     found = read_manifests(["/dev/zero"], b"", "default")
-    assert found.faults == [f"/dev/zero: more than {MAX_FILE_BYTES} bytes: split it"]
+    assert found.faults == [f"/dev/zero: more than {MAX_FILE_BYTES} bytes; split it"]

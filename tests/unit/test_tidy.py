@@ -161,6 +161,27 @@ def test_a_long_sentence_is_seen() -> None:
     assert tidiness.long_sentences(f"Short. {long.capitalize()}: {long}.") == [f"{long.capitalize()}: {long}."]
 
 
+def test_a_message_names_its_subject_and_has_one_colon_a_sentence() -> None:
+    """Messages of answers, of `status` and of lint, and of the brake, evictions and rollouts."""
+    core = ("cluster_health", "eviction", "rollout")
+    folders = ("answers", "operations", "lint", *(f"core/{name}" for name in core))
+    files = tidiness.sources(*(f"src/leeward/{name}" for name in folders))
+    found = [message for _, text in files for message in tidiness.unclear_messages(text)]
+    assert found == [], "name the thing; make two sentences of it"
+
+
+def test_an_unclear_message_is_seen() -> None:
+    text = """
+def said(name, why):
+    \'\'\'It is a docstring: so: here.\'\'\'
+    yield f"it leaves {name}"
+    yield "it waits: for ever"
+    yield f"{name} stays: {why}: "
+    yield "One fact: one colon. Another: one more"
+"""
+    assert sorted(tidiness.unclear_messages(text)) == ["X stays: X: ", "it leaves X", "it waits: for ever"]
+
+
 def test_a_class_that_changes_itself_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "core").mkdir()
     (tmp_path / "core/some.py").write_text(CHANGING + FROZEN)

@@ -133,12 +133,12 @@ GPU: Manifest = {"spec": {"taints": [{"key": "example.com/gpu", "value": "yes", 
         ({**named("fra-9"), **ROOM}, "name member"),
         ({**named("fra-9"), **DUPLICATED}, "name member"),
         ({**named("fra-9", exclude=["member1", "member2"]), **ROOM}, "name member3"),
-        ({**named(exclude=["member1", "member2", "member3"]), **ROOM}, "let its policy allow all clusters"),
+        ({**named(exclude=["member1", "member2", "member3"]), **ROOM}, "let the policy allow all clusters"),
         ({**by_weight({"fra-9": 1})}, "name member"),
         ({"clusterAffinities": [{"affinityName": "fra", "clusterNames": ["fra-9"]}], **ROOM}, "name member"),
         ({**named("member1"), **spread(2), **ROOM}, "name member"),
         ({**named("member1"), **spread(2), **ROOM}, "lower minGroups of cluster to 1"),
-        ({**spread(3, "region"), **ROOM}, "do not spread it by region"),
+        ({**spread(3, "region"), **ROOM}, "do not spread the application by region"),
     ],
     ids=str,
 )
@@ -164,7 +164,7 @@ async def test_advice_to_ask_for_less_is_of_a_whole_pod_and_has_no_command(world
     await world.sleep(60)
     assert placed(world) == 0
     (less,) = [each for each in (await explain(world)).helps if "requests" in each.change]
-    told = "lower its requests to cpu=5000m, for all containers of a Pod together"
+    told = "lower the requests of a Pod to cpu=5000m, for all its containers together"
     assert (less.change, less.command) == (told, "")
     for container in pod["containers"]:
         container["resources"] = {"requests": {"cpu": "2500m"}}
@@ -195,7 +195,7 @@ def test_advice_to_name_a_cluster_shuts_out_none_that_labels_select() -> None:
         {"metadata": {"name": "member3", "labels": {"tier": "prod"}}, "spec": {"syncMode": "Push"}}, Cluster
     )
     first, all_allowed = naming(from_wire(wire, ResourceBinding), [prod])
-    assert (first.change, all_allowed.change) == ("name member3 in its policy", "let its policy allow all clusters")
+    assert (first.change, all_allowed.change) == ("name member3 in the policy", "let the policy allow all clusters")
     placement = json.loads(shlex.split(first.command)[-1])["spec"]["placement"]
     assert list(placement) == ["replicaScheduling"]
     affinity = placement_of(first.binding).cluster_affinity
@@ -214,8 +214,8 @@ async def test_no_advice_is_given_by_which_a_running_copy_is_lost(world: World) 
     await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 6}}, "default")
     await world.sleep(60)
     assert world.assigned(WEB) == {"member1": 2}
-    assert [each.change for each in (await explain(world)).helps] == ["let its policy allow all clusters"]
-    await carry_out(world, await printed(world, "let its policy allow all clusters"))
+    assert [each.change for each in (await explain(world)).helps] == ["let the policy allow all clusters"]
+    await carry_out(world, await printed(world, "let the policy allow all clusters"))
     await world.sleep(60)
     assert world.assigned(WEB) == {"member1": 2, "member2": 2, "member3": 2}
 
@@ -256,7 +256,7 @@ async def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for
     assert placed(world) == 0
     told = await explain(world)
     assert told.headline == (
-        "It has no copy anywhere: FederatedResourceQuota default/team allows cpu 4, and 5 would be used. "
+        "The application has no copy anywhere: FederatedResourceQuota default/team allows cpu 4, and 5 would be used. "
         "FederatedResourceQuota default/team allows memory 1Gi, and 5Gi would be used."
     )
     (helps,) = told.helps
@@ -280,7 +280,7 @@ async def test_a_release_of_the_brake_moves_what_it_holds(world: World) -> None:
     assert world.assigned(WEB) == {"member3": 2}
 
 
-@pytest.mark.parametrize("words", ["name member3 in its policy", "uncordon {old}"])
+@pytest.mark.parametrize("words", ["name member3 in the policy", "uncordon {old}"])
 @in_world(THREE)
 async def test_what_waits_for_its_replacement_is_helped_by_another_cluster_or_by_staying(
     world: World, words: str
@@ -294,7 +294,7 @@ async def test_what_waits_for_its_replacement_is_helped_by_another_cluster_or_by
     await world.until(lambda: held(world, WEB) == "ReplacementMissing", 1800)
     told = await explain(world)
     (why,) = [row.what for row in told.where if row.cluster == new]
-    assert why == "2 not ready: Pods wait for a node there"
+    assert why == "2 not ready: Pods wait for a node"
     assert "is not healthy in" in told.headline
     await carry_out(world, await printed(world, words.format(old=old)))
     await world.sleep(1200)
@@ -328,10 +328,10 @@ async def starts_in_no_cluster_of_its_policy(world: World) -> None:
 @pytest.mark.parametrize(
     ("trouble", "reason", "words", "serving"),
     [
-        (is_purged_in_member1, "WaitingForPurge", "surely switched off", {"member2": 4}),
-        (is_unwatched, "NotConfirmed", "start what watches the clusters", {"member3": 2}),
-        (has_a_bad_release, "UnhealthyEverywhere", "mend its release", {}),
-        (starts_in_no_cluster_of_its_policy, "UnhealthyEverywhere", "name member3 in its policy", {"member3": 2}),
+        (is_purged_in_member1, "WaitingForPurge", "switched off for certain", {"member2": 4}),
+        (is_unwatched, "NotConfirmed", "start the controllers", {"member3": 2}),
+        (has_a_bad_release, "UnhealthyEverywhere", "correct the release", {}),
+        (starts_in_no_cluster_of_its_policy, "UnhealthyEverywhere", "name member3 in the policy", {"member3": 2}),
     ],
 )
 @in_world(THREE)

@@ -151,7 +151,7 @@ def test_s4_what_was_to_go_from_a_cluster_that_was_away_stays_while_the_brake_is
         assert blocked is not None
         assert (blocked.reason, blocked.message) == (
             "BrakeEngaged",
-            f"Not removed from {old}: the brake is engaged.",
+            f"Not removed from {old}, because the brake is engaged.",
         )
 
         for name in others:

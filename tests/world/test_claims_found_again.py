@@ -260,7 +260,7 @@ def test_an_application_whose_claim_is_where_it_may_not_be_goes_elsewhere() -> N
         await apply(world.client, web(), policy("web", elsewhere))
         await world.sleep(60)
         assert len(world.assigned(WEB)) == 1
-        assert "Its claim data is in member3: it cannot be placed there now." in (await explain(world)).why
+        assert "Its claim data is in member3: no copy can be placed there now." in (await explain(world)).why
 
     play(story, THREE_PUSH)
 

@@ -99,7 +99,7 @@ async def test_a_page_watches_a_cluster_die_its_application_move_and_the_cluster
         page = Page(world, supervisor)
         await page.told(world, 10)
         assert page.fleet["headline"] == "All 3 clusters are ready"
-        assert page.fleet["detail"].startswith("1 application, 3 replicas, all where they should be.")
+        assert page.fleet["detail"].startswith("1 application, 3 replicas, all in place.")
         assert (page.web["state"], page.web["ready"], page.web["wanted"]) == ("InPlace", 3, 3)
 
         await world.member("member1").stop()

@@ -289,7 +289,7 @@ async def test_a_member_that_does_not_answer_holds_up_a_copy_for_a_quarter_of_a_
     assert 14 <= waited <= 16
     await world.sleep(1)
     assert (await reasons(world))["DependenciesMissing"] == [
-        "Work in member3 is written without what it needs: ConfigMap settings is not there yet."
+        "The Work in member3 is written before the objects that it needs: ConfigMap settings."
     ]
 
 

@@ -78,7 +78,7 @@ async def test_what_is_well_says_why_it_is_there_and_that_nothing_follows(world:
     assert told.why[0] == "Claimed by PropagationPolicy default/web (priority 0)."
     parts = "; ".join(f"{name} 3 * 1/2 = 1.50, would get {gets[name]}" for name in ("member1", "member2"))
     assert told.why[1:] == [
-        "If it were placed anew now, 2 of 3 clusters would be eligible: member1, member2.",
+        "If the application were placed again now, 2 of 3 clusters would be eligible: member1, member2.",
         f"3 replicas would be divided by weight: {parts}.",
     ]
     (refused,) = [verdict for verdict in told.verdicts if verdict.plugin]
@@ -99,18 +99,18 @@ async def test_each_instant_of_an_outage_is_told_before_it_comes_and_so_is_where
     await world.sleep(5)
 
     told = await explain(world)
-    taint, leaves = instant_of(told, "gets the taint NoExecute"), instant_of(told, "it is evicted from there")
+    taint, leaves = instant_of(told, "gets the taint NoExecute"), instant_of(told, "the copy there is evicted")
     assert told.state is ApplicationState.OUTAGE
     assert told.reasons_at == leaves
     of_cluster = await explain_cluster(world, "member1")
     assert leaves == instant_of(of_cluster, "1 application is due to leave it")
-    assert leaves == instant_of(of_cluster, "1 application is due, and stays"), "solo has no other place"
+    assert leaves == instant_of(of_cluster, "1 application is due, and will be held"), "solo has no other place"
     (kept,) = [verdict.clusters for verdict in told.verdicts if not verdict.plugin]
     await world.until(lambda: NO_EXECUTE in world.taints("member1"))
     assert abs(world.clock.now() - taint) <= WITHIN
     await world.until(lambda: world.assigned(WEB) == dict.fromkeys(kept, 3))
     assert abs(world.clock.now() - leaves) <= WITHIN
-    on_return = NextStep(None, "what is in member1 is deleted when that is back")
+    on_return = NextStep(None, "the copy in member1 is deleted when the cluster is back")
     told = await explain(world)
     assert (told.state, on_return in told.next) == (ApplicationState.MOVING, True)
 
@@ -137,8 +137,8 @@ async def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_
     assert condition.message.startswith("Its policy allows member1 only, and member1 is down. 2 replicas stay")
     assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
     helps = {each.change: each.effect for each in told.helps}
-    assert helps["name member2 and member3 in its policy"] == "2 more replicas would find room, in member2, member3"
-    assert helps["member1 comes back"] == "its 2 replicas are seen again at once"
+    assert helps["name member2 and member3 in the policy"] == "2 more replicas would find room, in member2, member3"
+    assert helps["if member1 comes back"] == "the 2 replicas there are seen again at once"
 
     await world.client.patch(POLICIES, "solo", {"spec": {"placement": {"clusterAffinity": None}}}, "default")
     await world.until(lambda: sum(world.assigned(SOLO).get(name, 0) for name in ("member2", "member3")) == 2)
@@ -151,7 +151,7 @@ async def test_the_wide_table_of_bindings_and_clusters_says_what_is_held_and_sin
     await world.member("member1").stop()
     await world.until(lambda: not world.is_ready("member1"))
     await world.sleep(60)
-    leaves = instant_of(await explain(world), "it is evicted from there")
+    leaves = instant_of(await explain(world), "the copy there is evicted")
     wide = await column(world, RESOURCE_BINDINGS.path("default"), "LEAVES-AT")
     assert parse_time(wide[WEB]) == leaves
     assert wide[SOLO] == "", "nothing says that it leaves, as it has no place to go"
@@ -250,7 +250,7 @@ async def test_a_template_without_a_binding_is_told_which_policy_nearly_selects_
     with pytest.raises(OperationFailed, match="PropagationPolicy default/near selects Deployment by labels, and"):
         explain_in(await picture(world), asked_of("deploy/web", "default"))
     told = await refusal(world, "deploy/web")
-    assert "PropagationPolicy default/near nearly does: it asks for the label tier=front" in told
+    assert "PropagationPolicy default/near nearly does: the policy asks for the label tier=front" in told
     assert "`kubectl label deployment web -n default --overwrite tier=front` lets it" in told
 
     await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"tier": "front"}}}, "default")
@@ -265,7 +265,7 @@ async def test_a_label_is_no_way_out_where_the_expressions_of_the_selector_miss_
     await apply(world.client, deployment("web", 3), near)
     await world.sleep(5)
     told = await refusal(world, "deploy/web")
-    assert "it asks for the label tier=front, and the template has no such label" in told
+    assert "the policy asks for the label tier=front, and the template has no such label" in told
     assert "do not match the selector's matchExpressions: zone Exists. Add a selector with the name web" in told
     assert "kubectl label" not in told
     await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"zone": "z"}}}, "default")
@@ -307,7 +307,7 @@ async def test_a_template_that_waits_for_a_dependent_override_says_which(world: 
     await apply(world.client, deployment("web", 3), waiting)
     await world.sleep(5)
     told = await refusal(world, "deploy/web")
-    assert "waits for the dependent override nope. Create the OverridePolicy nope" in told
+    assert "waits for OverridePolicy nope, which spec.dependentOverrides names. Create OverridePolicy nope" in told
     selector = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     spec = {"resourceSelectors": [selector], "overrideRules": []}
     await world.client.create(OVERRIDES, {"metadata": {"name": "nope"}, "spec": spec}, "default")

@@ -225,7 +225,7 @@ async def test_status_waits_a_bounded_time_for_members_and_says_which_it_has_not
     before = world.clock.monotonic()
     found = await OrphanFindings().find(world.client, reach, world.clock.now())
     assert world.clock.monotonic() - before == pytest.approx(SECONDS, abs=1)
-    assert found.unseen == ["orphans in member1: it was not read within 5 s; `leeward orphans` looks again"]
+    assert found.unseen == ["orphans in member1: the cluster was not read within 5 s; `leeward orphans` looks again"]
     assert [finding.sentence for finding in found.findings] == [
         "1 object in members that the control plane has forgotten: 1 in member3"
     ], "what the others hold is told all the same"
@@ -448,7 +448,7 @@ async def test_s1_a_copy_that_serves_alone_is_not_deleted(world: World) -> None:
     before = await uids(world, other)
     world.start_controllers()
     await world.sleep(120)
-    with pytest.raises(StillServes, match="in its stead is not healthy"):
+    with pytest.raises(StillServes, match="its replacement is not healthy"):
         await delete_orphan(world.client, reach_in(world), orphan)
     assert await uids(world, other) == before
     await world.member(there).start()

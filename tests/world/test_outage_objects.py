@@ -151,7 +151,7 @@ async def test_a_running_outage_says_what_comes_next_and_then_it_comes(world: Wo
     await lost(world)
     await world.sleep(10)
     expected, leaving = await to_come(world)
-    assert expected.sentence == "NoExecute, unless it is back by then"
+    assert expected.sentence == "member1 gets the taint NoExecute, unless it is back by then"
     await world.until(lambda: "cluster.karmada.io/not-ready:NoExecute" in world.taints("member1"))
     (taint,) = (taint for taint in world.cluster("member1").spec.taints if taint.effect == "NoExecute")
     assert expected.at == taint.time_added
@@ -164,7 +164,7 @@ async def test_a_running_outage_says_what_comes_next_and_then_it_comes(world: Wo
     assert abs((world.clock.now() - expected.at).total_seconds()) < 1
     await world.sleep(15)
     (expected,) = await to_come(world)
-    assert expected.sentence == "member1 returns: the old copies of 1 application are deleted there"
+    assert expected.sentence == "when member1 returns, the old copies of 1 application are deleted there"
 
 
 @in_world()
@@ -176,9 +176,9 @@ async def test_who_will_find_no_place_is_not_said_to_leave(world: World) -> None
     await world.sleep(60)
     taint, leaves, stays = await to_come(world)
     assert taint.sentence.startswith("NoExecute")
-    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application is due, and stays"}
+    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application is due, and will be held"}
     details = [finding.details for finding in (await look_at_fleet(world.client, world.clock)).findings]
-    assert any("1 will not move" in detail for each in details for detail in each)
+    assert any("1 will be held" in detail for each in details for detail in each)
 
 
 async def to_come(world: World) -> list[StoryLine]:

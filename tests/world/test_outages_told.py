@@ -103,7 +103,7 @@ async def test_a_dead_cluster_is_told_at_once_with_the_instant_and_the_place_of_
     await world.until(lambda: outage(world) is not None, THRESHOLD_SECONDS)
     await world.sleep(2)
     since, at = instants(message(world))
-    (to,) = re.findall(r"evicted from there at \S+ to (\S+), unless", message(world))
+    (to,) = re.findall(r"is evicted at \S+ to (\S+), unless", message(world))
     assert message(world).startswith(f"Not seen in {old} since")
     assert 0 <= (since - died).total_seconds() <= 15, "the first look that failed"
     assert marks(world) == {old: since}
@@ -341,12 +341,12 @@ async def test_what_was_evicted_and_runs_on_because_of_a_foreign_finalizer_is_to
     assert blocked(world) == "", "an end takes its time"
     await world.until(lambda: blocked(world) != "", 60)
     await world.sleep(2)
-    assert blocked(world) == f"Still runs in {old}: Deployment default/web has the finalizer {MINE}."
+    assert blocked(world) == f"Still runs in {old}, because Deployment default/web has the finalizer {MINE}."
     for kind, name in (("ResourceBinding", WEB), ("Deployment", "web")):
         assert await told(world, kind, name, BLOCKED) == [blocked(world)]
     explained = explain_binding(await picture(world), BindingName("default", WEB))
     assert explained.needs_somebody
-    assert explained.headline == f"It is not removed from an old cluster (Finalizers): {blocked(world)}"
+    assert explained.headline == f"The application is not removed from an old cluster (Finalizers): {blocked(world)}"
     assert f"{blocked(world).rstrip('.')} (Finalizers)." in explained.why
     await world.sleep(60)
     before = version(world)

@@ -68,8 +68,8 @@ async def test_s1_what_serves_stays_where_it_is_while_nothing_may_be_made_elsewh
     await world.sleep(120)
     assert await identities(world, "web", ["member2"]) == before
     assert [await ready_replicas(world, name, "web") for name in ("member2", "member3")] == [2, -1]
-    why = "nothing new is made before another copy, which is purged, is known to be gone"
-    assert blocked(world) == ("WaitingForPurge", f"Not removed from member2: {why}.")
+    why = "no new copy is made before the purged copy is known to be gone"
+    assert blocked(world) == ("WaitingForPurge", f"Not removed from member2, because {why}.")
     await world.member("member1").start()
     await world.until(lambda: not tasks(world, WEB), 300)
     await world.sleep(10)

@@ -251,12 +251,16 @@ async def test_explain_says_what_a_quota_refuses(world: World) -> None:
     told = explain_in(await picture(world), asked_of("deploy/web", "default"))
     assert isinstance(told, Explanation)
     assert (told.state, told.decides) == (ApplicationState.UNPLACED, before)
-    assert told.headline.startswith("It is not placed as wanted: FederatedResourceQuota default/team allows cpu ")
-    tried = "it is tried again when the quota changes, or others use less of it"
+    assert told.headline.startswith(
+        "The application is not placed as wanted: FederatedResourceQuota default/team allows cpu "
+    )
+    tried = "Leeward tries again when the quota changes, or when others use less of the quota"
     assert [step.sentence for step in told.next] == [tried]
     await apply(world.client, asking("big", 6), policy("big", DIVIDED))
     await world.sleep(10)
     told = explain_in(await picture(world), asked_of("deploy/big", "default"))
     assert isinstance(told, Explanation)
-    assert told.headline.startswith("It has no copy anywhere: FederatedResourceQuota default/team allows cpu ")
+    assert told.headline.startswith(
+        "The application has no copy anywhere: FederatedResourceQuota default/team allows cpu "
+    )
     assert NOTHING_MOVES not in told.why, "it is nowhere"

@@ -68,7 +68,7 @@ async def test_what_moves_to_where_no_service_selects_it_says_so_until_one_does(
     assert await told(world) == ("False", "NoService")
     events = (await world.client.list(EVENTS, "default")).items
     (message, *_) = [each.message for each in events if each.reason == "NotReachable"]
-    assert message == "it serves in member2, where no Service selects it (Service web is in member1)"
+    assert message == "the application serves in member2, where no Service selects it (Service web is in member1)"
     findings = (await look_at_fleet(world.client, world.clock)).findings
     assert any("is not reachable (NoService)" in each.sentence for each in findings)
     answer = explain_in(await picture(world), asked_of("deploy/web", "default"))

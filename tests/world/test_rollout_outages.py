@@ -70,7 +70,7 @@ def test_an_outage_in_the_middle_stops_the_change_and_fails_over_to_what_is_prov
         assert f"{second} cannot be seen" in found.message
         state = remembered(world)
         assert foretold.applications[0].rollout == (
-            f"its rollout of revision {short(state.target)}: {found.message}",
+            f"the rollout of revision {short(state.target)} waits. {found.message}",
             f"the replacement in {spare} starts with revision {short(state.proven)}, which has served everywhere",
         )
         assert found.message[:-1] in " ".join(" ".join(what_if_lines(foretold)).split())

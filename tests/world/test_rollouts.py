@@ -142,7 +142,7 @@ def test_a_stage_with_a_pause_waits_for_a_person() -> None:
         effect = f"revision {told.rollout.target} leaves stage canary"
         assert [(each.change, each.effect) for each in told.helps] == [("`leeward rollout resume`", effect)]
         assert told.rollout.clusters[1].sentence.endswith("its stage comes after canary")
-        assert [each.sentence for each in told.next] == [f"the rollout waits for a person: then {effect}"]
+        assert [each.sentence for each in told.next] == [f"the rollout waits for a person; then {effect}"]
         said = await resume_rollout(world.client, PLACES, world.clock.now())
         assert said == "the rollout of web-deployment leaves stage canary"
         await world.until(lambda: reason(world) == "Complete", 900)

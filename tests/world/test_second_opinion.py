@@ -45,7 +45,7 @@ def test_room_that_only_grades_do_not_see_is_told_and_not_called_no_place_to_go(
             assert world.assigned("large-deployment") == {}
             told = await explain(world, "deploy/large")
             assert "NoPlaceToGo" not in told.headline
-            assert told.headline.endswith("by the sum of what is free, 1 more would fit")
+            assert told.headline.endswith("By the sum of what is free, 1 more would fit")
 
             only = {"clusterAffinity": {"clusterNames": ["member2"]}, **AGGREGATED}
             await apply(world.client, asking("other", 1, "7500m"), policy("other", only))
@@ -76,7 +76,7 @@ def test_room_that_only_grades_do_not_see_is_told_and_not_called_no_place_to_go(
     (played,) = [each for each in report.applications if each.binding == "default/web-deployment"]
     assert (played.held, played.by_sum) == ("NoPlaceToGo", 1)
     said = " ".join(" ".join(rehearsal_lines(report)).split())
-    assert "Deployment default/web: Too little room by the grades of nodes" in said
+    assert "Deployment default/web: The scheduler counts by the grades of nodes" in said
 
 
 def test_answers_say_beforehand_that_the_scheduler_also_asks_estimators(

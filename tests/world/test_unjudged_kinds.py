@@ -344,9 +344,9 @@ def test_a_custom_resource_is_in_outage_time_line_row_and_explanation_like_every
         lines = list(timeline_lines(timeline(await picture(world), OutageFilter())))
         assert any("default/orders is held: ReplacementMissing" in line for line in lines)
         told = await explain(world, "database/orders")
-        assert [each.what for each in told.where if each.cluster == "member2"] == ["nobody can judge its health"]
+        assert [each.what for each in told.where if each.cluster == "member2"] == ["no rule judges its health"]
         let_go, customize = told.helps[:2]
-        assert let_go.change == "if its copy in member2 serves, let the one in member1 go"
+        assert let_go.change == "if the copy in member2 serves, remove the copy in member1"
         assert customize.change == "write a ResourceInterpreterCustomization with healthInterpretation for Database"
         await carry_out(world, let_go.command)
         await world.sleep(60)

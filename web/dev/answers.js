@@ -99,7 +99,7 @@ function detail() {
           command: "leeward explain cluster/fra-1",
         },
         {
-          change: "fra-2 comes back",
+          change: "if fra-2 comes back",
           effect: "its 3 replicas are seen again at once",
           command: "leeward explain cluster/fra-2",
         },
@@ -239,9 +239,9 @@ function whatIf(fails, clocks = {}) {
           at: ago(-30),
           afterSeconds: 30,
           kind: "NotReady",
-          sentence: `${fails.join(" and ")} are not Ready, nothing new is placed there`,
+          sentence: `${fails.join(" and ")} are not Ready; no new replica is placed there`,
         },
-        { at: ago(-330), afterSeconds: 330, kind: "NoExecute", sentence: `${fails.join(" and ")} are NoExecute` },
+        { at: ago(-330), afterSeconds: 330, kind: "NoExecute", sentence: `${fails.join(" and ")} are tainted with NoExecute` },
         { at: ago(-390), afterSeconds: 390, kind: "Leaves", sentence: "3 applications leave" },
       ],
       losses: {
@@ -301,7 +301,7 @@ function overfull() {
   return {
     ...told,
     headline: "1 of 1 application would serve with fewer replicas (12 of 32 replicas missing, 12 wait for a node)",
-    detail: "brake stays idle",
+    detail: "the brake stays idle",
     answer: {
       ...told.answer,
       lostBefore: [],

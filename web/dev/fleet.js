@@ -206,7 +206,7 @@ export function summary(many) {
     mood: "Outage",
     headline: `8 of ${many} applications serve with fewer replicas`,
     detail:
-      "fra-2 has been down for 11 min. 24 of its 34 applications run elsewhere. 1 needs somebody. The rest needs nothing.",
+      "fra-2 has been down for 11 min. 24 of its 34 applications run elsewhere. 1 application needs somebody. Others need nothing.",
     coming: [
       {
         at: null,
@@ -231,7 +231,7 @@ export function summary(many) {
       {
         at: null,
         word: "ToCome",
-        sentence: "fra-2 returns: the old copies of 24 applications are deleted there",
+        sentence: "when fra-2 returns, the old copies of 24 applications are deleted there",
         about: `outage/${OUTAGE}`,
       },
     ],

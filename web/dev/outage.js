@@ -16,8 +16,8 @@ export function outageRow() {
     since: ago(690),
     returnedAt: null,
     cleanedAt: null,
-    headline: "fra-2, running for 11 min 30 s: 24 of 34 moved, 3 moving, 4 due, 2 kept, 1 held",
-    tally: "24 of 34 moved, 3 moving, 4 due, 2 kept, 1 held",
+    headline: "fra-2, running for 11 min 30 s: 24 of 34 moved, 3 moving, 4 due, 2 staying, 1 held",
+    tally: "24 of 34 moved, 3 moving, 4 due, 2 staying, 1 held",
     recovery: "median 10 min 50 s, worst 11 min 22 s",
     ...MOVES,
     medianSeconds: 650,
@@ -58,7 +58,7 @@ export function story() {
         tone: "Bad",
         sentence: "first failed probe: dial tcp 10.20.1.4:6443: connection refused",
       },
-      { at: ago(660), afterSeconds: 30, tone: "Bad", sentence: "not-ready, nothing new is placed there" },
+      { at: ago(660), afterSeconds: 30, tone: "Bad", sentence: "fra-2 has not-ready; no new replica is placed there" },
       { at: ago(360), afterSeconds: 330, tone: "Bad", sentence: "not-ready:NoExecute" },
       {
         at: ago(300),
@@ -81,7 +81,7 @@ export function story() {
         at: null,
         afterSeconds: null,
         tone: "ToCome",
-        sentence: "fra-2 returns: the old copies of 24 applications are deleted there",
+        sentence: "when fra-2 returns, the old copies of 24 applications are deleted there",
       },
     ],
     applications: [

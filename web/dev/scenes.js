@@ -96,7 +96,7 @@ const BRAKED = [
     at: ago(-240),
     word: "ToCome",
     sentence:
-      "3 more steps are to come: fra-2 returns: the old copies of 13 applications are deleted there; ord-1: not-ready:NoExecute",
+      "3 more steps are to come: when fra-2 returns, the old copies of 13 applications are deleted there; ord-1: not-ready:NoExecute",
     about: "outages",
   },
 ];
@@ -106,7 +106,7 @@ const moods = {
   calm: {
     mood: "Well",
     headline: "All 12 clusters are ready",
-    detail: "139 applications, 634 replicas, all where they should be.",
+    detail: "139 applications, 634 replicas, all in place.",
     coming: [],
     nobody: 0,
     fewer: 0,
@@ -175,7 +175,7 @@ const moods = {
   },
   norights: {
     mood: "Hidden",
-    headline: "The clusters may not be seen",
+    headline: "You have no right to see the clusters",
     detail: "34 applications may be seen.",
     coming: [],
     nobody: 0,
@@ -228,7 +228,7 @@ const scenes = {
               next: "waits until the brake is released",
               nextAt: null,
               reason: "BrakeEngaged",
-              message: "not evicted from fra-2: the brake is engaged",
+              message: "not evicted from fra-2, because the brake is engaged",
             }
           : each,
       ]),

@@ -98,7 +98,7 @@ def ending_purge(binding: Binding) -> Iterator[Advice]:
     """
     names = [each.from_cluster for each in binding.spec.graceful_eviction_tasks if not each.purge_rules.keeps_copy]
     if names:
-        change = f"if {', '.join(names)} is surely switched off, let what replaces it be made"
+        change = f"if {', '.join(names)} is switched off for certain, let the replacement start"
         yield _of_tasks(binding, change, names, "purgeMode", PurgeMode.GRACEFULLY.value)
 
 
@@ -106,7 +106,7 @@ def ending_wait(binding: Binding, targets: Collection[str]) -> Iterator[Advice]:
     """Advice to end evictions whose replacement nobody can judge: a person has looked at it."""
     names = [each.from_cluster for each in binding.spec.graceful_eviction_tasks if each.suppress_deletion is None]
     if names:
-        change = f"if its copy in {', '.join(targets)} serves, let the one in {', '.join(names)} go"
+        change = f"if the copy in {', '.join(targets)} serves, remove the copy in {', '.join(names)}"
         yield _of_tasks(binding, change, names, "suppressDeletion", False)
 
 
@@ -161,8 +161,8 @@ def naming(binding: Binding, clusters: Sequence[Cluster]) -> Iterator[Advice]:
     named = [each.name for each in clusters][:MOST_NAMED]
     if patch := _naming(binding, named) if named else {}:
         listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
-        yield from of_policy(binding, f"name {listed} in its policy", {"placement": patch})
-    yield from of_policy(binding, "let its policy allow all clusters", allowing_all(binding))
+        yield from of_policy(binding, f"name {listed} in the policy", {"placement": patch})
+    yield from of_policy(binding, "let the policy allow all clusters", allowing_all(binding))
 
 
 def _naming(binding: Binding, named: Sequence[str]) -> Manifest:
@@ -204,13 +204,13 @@ def spreading_less(binding: Binding) -> Iterator[Sequence[Advice]]:
             tried += of_policy(binding, told, {"placement": {"spreadConstraints": less}})
         others = to_wire((*constraints[:index], *constraints[index + 1 :]))
         patch = {"placement": {"spreadConstraints": others}}
-        yield [*tried, *of_policy(binding, f"do not spread it by {field}", patch)]
+        yield [*tried, *of_policy(binding, f"do not spread the application by {field}", patch)]
 
 
 def losing_state(binding: Binding) -> Iterator[Advice]:
     """Advice to move it without the state that its policy wants to keep."""
     patch = {"failover": {"cluster": {"statePreservation": None}}}
-    yield from of_policy(binding, "let it move without its state", patch)
+    yield from of_policy(binding, "let the application move without its state", patch)
 
 
 def raised_quota(binding: Binding, refusal: str) -> Iterator[Advice]:
@@ -260,7 +260,7 @@ def asking_less(binding: Binding, short: Collection[str]) -> Iterator[Advice]:
             binding, spec=msgspec.structs.replace(binding.spec, replica_requirements=less)
         )
         told = ", ".join(f"{name}={each}" for name, each in lower.items())
-        yield Advice(f"lower its requests to {told}, for all containers of a Pod together", "", changed)
+        yield Advice(f"lower the requests of a Pod to {told}, for all its containers together", "", changed)
 
 
 def _lower(name: str, amount: Decimal) -> str:

@@ -69,10 +69,10 @@ def _of_outage(outage: ClusterOutage, each: OutageApplication) -> Iterator[Histo
     cluster, name = outage.spec.cluster, outage.name
     if each.left_at is not None:
         to = ", ".join(f"{place}:{number}" for place, number in each.to.items())
-        yield HistoryLine(each.left_at, "Moving", f"it left {cluster}{', to ' + to if to else ''}", name)
+        yield HistoryLine(each.left_at, "Moving", f"the application left {cluster}{', to ' + to if to else ''}", name)
     if each.healthy_at is not None:
         took = "" if each.recovery_seconds is None else f", {long_span(each.recovery_seconds)} after the first failure"
-        yield HistoryLine(each.healthy_at, "Moved", f"its replacement for {cluster} was healthy{took}", name)
+        yield HistoryLine(each.healthy_at, "Moved", f"the replacement for {cluster} was healthy{took}", name)
     if each.state in (MoveState.HELD, MoveState.KEPT) and each.message:
         yield HistoryLine(outage.spec.since, each.state.value, f"{cluster} failed: {_sentence(each.message)}", name)
 
@@ -97,7 +97,7 @@ def _sentence(message: str) -> str:
     """The message of an event: the cause without the scheduler's text, of a placement the places, of a claim the
     policy."""
     if (placed := _RESULT.search(message)) is not None:
-        return f"it is placed in {placed[1]}"
+        return f"the application is placed in {placed[1]}"
     if (claimed := _CLAIM.search(message)) is not None:
-        return f"policy {claimed[1]} claims it"
+        return f"policy {claimed[1]} claims the template"
     return _INSTANT.sub(r"\1", _SCHEDULERS_TEXT.sub("", message))

@@ -57,7 +57,7 @@ def claim_sentence(state: FleetState, binding: Binding) -> str:
     name = f"{claimed[0]} {'/'.join(filter(None, claimed[1:]))}"
     mine = next((each for each in selecting if (each.kind, each.namespace, each.name) == claimed), None)
     if mine is None:
-        return f"{name} claimed it, and does not select it any more. Its last placement still holds."
+        return f"{name} claimed the template, and does not select it any more. The last placement still holds."
     after = [each for each in selecting if each.rank > mine.rank]
     above = [each for each in selecting if each.rank < mine.rank]
     said = f"Claimed by {mine}" + (f", before {', '.join(map(str, after))}" if after else "")
@@ -70,16 +70,16 @@ def _unclaimed_sentence(state: FleetState, binding: Binding) -> str:
     if not binding.spec.required_by:
         has_placement = binding.spec.placement is not None
         return (
-            "No policy selects it any more. The placement of the last one still holds."
+            "No policy selects the template any more. The placement of the last policy still holds."
             if has_placement
             else "No policy."
         )
     needed_by = (state.bindings.get(BindingName(each.namespace, each.name)) for each in binding.spec.required_by)
     if any(each is not None and each.spec.propagate_deps for each in needed_by):
-        return "No policy has claimed it: it follows what needs it."
+        return "No policy has claimed the template: it follows the objects that need it."
     return (
-        "No policy has claimed it, and nothing needs it any more: it stays where it is, with what others keep in it, "
-        "until its own template is deleted."
+        "No policy has claimed the template, and nothing needs it any more. Its copies stay until the template is "
+        "deleted."
     )
 
 

@@ -64,16 +64,16 @@ def explain_cluster(state: FleetState, name: str) -> ClusterExplanation:
 def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     ready = cluster.ready
     if ready is None:
-        yield "It has joined, and has never reported."
+        yield "The cluster has joined, and has never reported."
     else:
         said = f": {ready.message}" if ready.message else "."
         yield f"Ready={ready.status} ({ready.reason}){said}"
     if (other := replaced(cluster)) is not None:
         yield f"{other.message[:1].upper()}{other.message[1:]}{since(other.last_transition_time, state.as_of)}."
     for taint in cluster.taints:
-        yield f"It has the taint {taint}{since(taint.time_added, state.as_of)}."
+        yield f"The cluster has the taint {taint}{since(taint.time_added, state.as_of)}."
     if cluster.is_being_deleted:
-        yield f"It is being unjoined{since(cluster.metadata.deletion_timestamp, state.as_of)}."
+        yield f"The cluster is being unjoined{since(cluster.metadata.deletion_timestamp, state.as_of)}."
     covered = standing_coverage(cluster)
     if covered is not None:
         yield f"{covered.message[:1].upper()}{covered.message[1:]}."
@@ -85,24 +85,24 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     needed = max(brake.minimum, int(brake.threshold * len(state.clusters)) + 1)
     number = counted(len(state.clusters), "cluster")
     look = "looks" if dead == 1 else "look"
-    engages = "The brake is engaged, and holds evictions" if is_engaged else f"The brake engages when {needed} do"
+    engages = "The brake holds evictions" if is_engaged else f"The brake engages when {needed} look dead"
     yield f"{dead} of {number} {look} dead{more}. {engages}."
 
 
 def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
     if cluster.is_being_deleted:
-        yield NextStep(None, "it leaves the fleet: nobody watches it any more, and it gets no taint")
+        yield NextStep(None, f"{cluster.name} leaves the fleet: nobody watches it any more, and it gets no taint")
         yield from _departures(state, cluster, bindings)
         return
     yield from threshold_steps(state, cluster)
     for taint in taints_to_come(state, cluster):
         yield NextStep(taint.time_added, f"{cluster.name} gets the taint {taint}, unless it is back by then")
     if looks_dead(cluster) and is_braked(state, state.clusters.values()):
-        yield NextStep(None, f"nothing leaves it: {why_braked(state.recorded.brake.reason)}")
+        yield NextStep(None, f"no application leaves {cluster.name}: {why_braked(state.recorded.brake.reason)}")
     yield from _departures(state, expected_of(state)[cluster.name], bindings)
     if looks_dead(cluster):
         ready_after = timedelta(seconds=state.settings.cluster_success_threshold)
-        yield NextStep(None, f"it counts as Ready {ready_after.total_seconds():g} s after it answers again")
+        yield NextStep(None, f"{cluster.name} counts as Ready {ready_after.total_seconds():g} s after it answers again")
 
 
 def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
@@ -117,9 +117,10 @@ def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ..
                 due[max(instant, state.as_of), is_held] += number
     for (instant, is_held), number in sorted(due.items()):
         who, be = counted(number, "application"), "is" if number == 1 else "are"
-        stay = "stays" if number == 1 else "stay"
-        yield NextStep(instant, f"{who} {be} due, and {stay}" if is_held else f"{who} {be} due to leave it")
+        yield NextStep(
+            instant, f"{who} {be} due, and will be held" if is_held else f"{who} {be} due to leave {cluster.name}"
+        )
     if held := found.holds[Hold.HELD]:
-        yield NextStep(None, f"{counted(held, 'application')} held: `leeward status` names them")
+        yield NextStep(None, f"{counted(held, 'application is', 'applications are')} held: see `leeward status`")
     if stays := stays + found.holds.total() - held:
-        yield NextStep(None, f"{counted(stays, 'application')} {'stays' if stays == 1 else 'stay'} there")
+        yield NextStep(None, f"{counted(stays, 'application stays', 'applications stay')} in {cluster.name}")

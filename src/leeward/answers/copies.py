@@ -53,7 +53,7 @@ def _rows(state: FleetState, key: BindingName) -> Iterator[CopyRow]:
         ready = _ready(work, cluster, target.replicas)
         what = _what(target.name, target.replicas, ready, work, state)
         if target.name in tasks:
-            what = ", ".join(filter(None, (what, "a part of it is leaving")))
+            what = ", ".join(filter(None, (what, "some of its replicas are leaving")))
         yield CopyRow(target.name, target.replicas, ready, what, _there_since(work, cluster))
     targets = {target.name for target in binding.spec.clusters}
     for name in tasks.keys() - targets:
@@ -81,20 +81,20 @@ def _there_since(work: Work | None, cluster: Cluster | None) -> datetime | None:
 def _what(name: str, assigned: int, ready: int | None, work: Work | None, state: FleetState) -> str:
     cluster = state.clusters.get(name)
     if cluster is None:
-        return "the cluster is not there"
+        return "there is no such cluster"
     unseen = not_seen_since(cluster)
     if unseen is not None:
         return f"not seen since {moment(unseen, state.as_of)}"
     if work is None or work.applied is None:
-        return "on its way"
+        return "not applied yet"
     if work.applied.status != "True":
         return f"not applied: {work.applied.message}"
     if ready is None:
         healths = map(health_in, work.status.manifest_statuses)
-        return "nobody can judge its health" if ResourceHealth.UNKNOWN in healths else "not reported yet"
+        return "no rule judges its health" if ResourceHealth.UNKNOWN in healths else "not reported yet"
     if assigned <= ready:
         return ""
-    return f"{assigned - ready} not ready{': Pods wait for a node there' if _have_no_node(cluster) else ''}"
+    return f"{assigned - ready} not ready{': Pods wait for a node' if _have_no_node(cluster) else ''}"
 
 
 def _have_no_node(cluster: Cluster) -> bool:
@@ -108,5 +108,5 @@ def _have_no_node(cluster: Cluster) -> bool:
 def _leaving(task: GracefulEvictionTask, now: datetime) -> str:
     begun = task.creation_timestamp
     since = f" since {moment(begun, now)}" if begun is not None else ""
-    until = "its replacement is healthy" if task.purge_rules.keeps_copy else "it is known to be gone"
+    until = "its replacement is healthy" if task.purge_rules.keeps_copy else "the copy is known to be gone"
     return f"leaving{since}, until {until}"

@@ -55,8 +55,8 @@ class ApplicationState(Enum):
 
 
 NOTHING_MOVES = (
-    "It stays where it is: nothing moves there by itself, unless its policy (leeward.dev/failback) or a "
-    "WorkloadRebalancer asks for it."
+    "The application stays where it is, unless its policy (leeward.dev/failback) or a WorkloadRebalancer asks for "
+    "another place."
 )
 NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED, ApplicationState.HINDERED)
 
@@ -187,29 +187,30 @@ def _headline(
 ) -> str:
     decision, ready = asked.decision, sum(row.ready or 0 for row in where)
     total = binding.spec.replicas if binding.spec.is_divided else sum(max(1, row.assigned) for row in where)
-    serves = f"{ready} of {total} {'is' if total == 1 else 'are'} known to serve"
+    serves = f"{ready} of {counted(total, 'replica')} {'is' if total == 1 else 'are'} known to serve"
     if is_scaled_to_none(binding):
-        serves = "it is scaled to none"
+        serves = "the application is scaled to 0 replicas"
     if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
-        return f"{how.value} ({decision.held.reason}): {cause_in(decision.held.reason, decision.held.message)}"
+        word = "Stays" if how is ApplicationState.KEPT else how.value
+        return f"{word} ({decision.held.reason}): {cause_in(decision.held.reason, decision.held.message)}"
     if how is ApplicationState.UNPLACED and decision.quota_refusal:
-        has = "It is not placed as wanted" if binding.spec.clusters else "It has no copy anywhere"
-        return f"{has}: {quota_cause(decision.quota_refusal)}"
+        has = "is not placed as wanted" if binding.spec.clusters else "has no copy anywhere"
+        return f"The application {has}: {quota_cause(decision.quota_refusal)}"
     if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
         return f"Not placed: {decision.result.cause or decision.result.message}"
     hindrance = next(filter(None, (*hindrances_of(binding), stopped_rollout(binding))), None)
     if how is ApplicationState.HINDERED and hindrance is not None:
-        return f"It {hindrance.what} ({hindrance.reason}): {hindrance.message}"
+        return f"The application {hindrance.what} ({hindrance.reason}): {hindrance.message}"
     if how is ApplicationState.HINDERED and (short := short_of_nodes(state, where)):
         return f"Pods wait for a node in {', '.join(short)}; {serves}"
     if how is ApplicationState.OUTAGE:
         return f"{', '.join(_outages(state, binding))}; {serves}"
     if how is ApplicationState.MOVING:
-        return f"It is moving; {serves}"
+        return f"The application is moving; {serves}"
     if how is ApplicationState.NOT_SERVING:
         return f"Nothing is due, and {serves}"
     if not binding.spec.clusters:
-        return "It is placed nowhere"
+        return "The application is placed in no cluster"
     return f"Nothing is due; {serves}{_way_back(binding)}"
 
 
@@ -219,7 +220,7 @@ def _way_back(binding: Binding) -> str:
     term, observed = original.term if original is not None else "", binding.status.scheduler_observing_affinity_name
     if not term or term == observed:
         return ""
-    return f"; it returns to affinity term {term} when clusters there have been healthy for long enough and have room"
+    return f"; it returns to affinity term {term} when clusters there are healthy for long enough and have room"
 
 
 def _outages(state: FleetState, binding: Binding) -> Iterator[str]:
@@ -244,7 +245,7 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
     kept = next((each.clusters for each in verdicts if not each.plugin), ())
     anew, is_only_asked = "", asked.asked_anew
     if is_only_asked:
-        anew = "If it were placed anew now, "
+        anew = "If the application were placed again now, "
     elif asked.at:
         anew = f"At {moment(asked.at, state.as_of)}, "
     passing = "would be" if is_only_asked else "is" if len(kept) == 1 else "are"
@@ -271,7 +272,7 @@ def _claims(state: FleetState, binding: Binding, term: TermTrace | None) -> Iter
     preferred = {} if term is None else {name: rank for name, rank in term.claims.items() if name in term.candidates}
     for claim, clusters in state.held_claims(binding).items():
         first = max((name for name in clusters if name in preferred), key=lambda name: preferred[name], default="")
-        comes = f"of equally good clusters, {first} comes first" if first else "it cannot be placed there now"
+        comes = f"of equally good clusters, {first} comes first" if first else "no copy can be placed there now"
         yield f"Its claim {claim} is in {', '.join(clusters)}: {comes}."
 
 
@@ -316,9 +317,9 @@ def _why_no_candidate(snapshot: Snapshot, name: str) -> str:
     """Reason of a cluster that no plug-in was asked about."""
     cluster = snapshot.clusters[name]
     if cluster.is_being_deleted:
-        return "it is being unjoined"
+        return "is being unjoined"
     if looks_dead(cluster):
-        return "it looks dead"
+        return "looks dead"
     if cluster.has_no_execute:
-        return "a copy would have to leave it again at once"
-    return "it is not asked for what is missing"
+        return "a copy would have to leave at once"
+    return "is not asked for the missing replicas"

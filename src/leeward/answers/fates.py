@@ -169,8 +169,8 @@ def _why_fewer(change: ImaginedChange, then: Binding, found: Projection, service
         if t.name in change.fails or t.name not in clusters or not is_well(clusters[t.name])
     ]
     if purged := purged_in(then.spec) & {name for name in clusters if not is_well(clusters[name])}:
-        told.insert(0, f"purge mode Directly: nothing new is made before {', '.join(sorted(purged))} is back")
+        told.insert(0, f"no new copy is made before {', '.join(sorted(purged))} is back (purgeMode Directly)")
     if stays:
-        brake = ", since the brake holds it" if is_braked(found) else ""
-        told.insert(0, f"it stays in {', '.join(stays)}, where nothing serves{brake}")
-    return "; ".join(told) or "members run more replicas than its template asks for, and nobody replaces these"
+        brake = ", since the brake holds the eviction" if is_braked(found) else ""
+        told.insert(0, f"the application stays in {', '.join(stays)}, where nothing serves{brake}")
+    return "; ".join(told) or "members run more replicas than the template asks for, and nobody replaces the surplus"

@@ -246,7 +246,9 @@ def decode_state(data: bytes) -> FleetState:
     """Raises: DecodeError where it is none; the message names the field."""
     recorded = decode(data, RecordedFleet)
     if (recorded.api_version, recorded.kind) != (API_VERSION, KIND):
-        raise msgspec.ValidationError(f"it is a {recorded.api_version} {recorded.kind}, not a {API_VERSION} {KIND}")
+        raise msgspec.ValidationError(
+            f"the file has a {recorded.api_version} {recorded.kind}, not a {API_VERSION} {KIND}"
+        )
     return FleetState(recorded)
 
 

@@ -146,7 +146,7 @@ def _headline(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage
         case FleetMood.EMPTY:
             return "No cluster has joined", "`leeward join NAME` joins one"
         case FleetMood.HIDDEN:
-            return "The clusters may not be seen", f"{counted(rows.number, 'application')} may be seen."
+            return "You have no right to see the clusters", f"You can see {counted(rows.number, 'application')}."
         case FleetMood.BRAKED:
             dead = sum(map(looks_dead, state.clusters.values()))
             said = f"{dead} of {counted(len(rows.clusters), 'cluster')} look dead: evictions are held"
@@ -182,8 +182,8 @@ def _became(rows: SeenRows, running: Sequence[ClusterOutage]) -> str:
         gone = sum(map(gone_since, running))
         parts.append(f"{counted(gone, 'application')} {GONE}." if gone else "No application was there.")
     if needing:
-        parts.append(f"{needing} {'needs' if needing == 1 else 'need'} somebody.")
-    parts.append("The rest needs nothing." if needing and total > needing else "" if needing else "Nothing needs you.")
+        parts.append(f"{counted(needing, 'application needs', 'applications need')} somebody.")
+    parts.append("Nothing needs you." if not needing else "Others need nothing." if total > needing else "")
     return " ".join(filter(None, parts))
 
 
@@ -208,7 +208,7 @@ def _well(rows: SeenRows, *, is_whole: bool) -> str:
     those = "" if is_whole else " that could be read"
     is_one = number == well == 1
     said = f"The only cluster{those} is ready" if is_one else f"{whole} {counted(number, 'cluster')}{those} are ready"
-    others = [f"{states[each]} of them {each.value.lower()}" for each in ClusterState if states[each]]
+    others = [f"{states[each]} {each.value.lower()}" for each in ClusterState if states[each]]
     return ", ".join([said, *others])
 
 
@@ -230,7 +230,7 @@ def _calm(state: FleetState, rows: SeenRows) -> Iterator[str]:
 
 
 def _in_place(rows: SeenRows) -> str:
-    where = "all where they should be" if not _away(rows) else f"{_away(rows)} on their way"
+    where = "all in place" if not _away(rows) else f"{_away(rows)} not in place"
     return f"{counted(rows.number, 'application')}, {counted(rows.replicas, 'replica')}, {where}."
 
 

@@ -150,21 +150,21 @@ def _policy_of(state: FleetState, manifest: Manifest) -> AnyPropagationPolicy:
         what = kind or "document without kind"
         raise OperationFailed(f"--apply: a {what} is no policy; give {' or '.join(POLICY_TYPES)}")
     if manifest.get("apiVersion") != POLICY_API_VERSION:
-        raise OperationFailed(f"--apply: {name}: its apiVersion is not {POLICY_API_VERSION}: correct it")
+        raise OperationFailed(f"--apply {name}: its apiVersion is not {POLICY_API_VERSION}; correct it")
     is_local = kind == "PropagationPolicy"
     namespace = metadata.get("namespace", "default") if is_local else ""
     given = {**manifest, "metadata": {**metadata, **({"namespace": namespace} if is_local else {})}}
     if unknown := next(unknown_fields(given), None):
         field = ".".join(map(str, unknown))
-        raise OperationFailed(f"--apply: {name}: there is no field {field}: correct it, or take it out")
+        raise OperationFailed(f"--apply {name}: there is no field {field}; correct it, or take it out")
     filled = apply_defaults(given, DefaultingSettings(now=state.as_of, new_uid=lambda: "imagined"))
     problems = [*validate_types(filled), *validate(filled)]
     if problems:
-        raise OperationFailed(f"--apply: {name}: {'; '.join(map(str, problems))}")
+        raise OperationFailed(f"--apply {name}: {'; '.join(map(str, problems))}")
     try:
         policy: AnyPropagationPolicy = from_wire(filled, POLICY_TYPES[kind])
     except DecodeError as error:
-        raise OperationFailed(f"--apply: {name}: {error}") from None
+        raise OperationFailed(f"--apply {name}: {error}") from None
     present = [*state.recorded.policies] if is_local else [*state.recorded.cluster_policies]
     before = next((p for p in present if (p.namespace, p.name) == (policy.namespace, policy.name)), None)
     if before is None:

@@ -24,7 +24,7 @@ def group_sentence(state: FleetState, binding: Binding) -> Iterator[str]:
     if not (name := groups.group_of(binding)):
         return
     if groups.size_of(binding) > MOST_MEMBERS:
-        yield f"Its group {name} has no effect: it has more than {MOST_MEMBERS} members."
+        yield f"Group {name} has no effect: it has more than {MOST_MEMBERS} members."
         return
     beside = [state.bindings[BindingName(binding.namespace, each)] for each in groups.beside(binding)]
     places = (", ".join(target.name for target in each.spec.clusters) or "no cluster" for each in beside)
@@ -32,4 +32,5 @@ def group_sentence(state: FleetState, binding: Binding) -> Iterator[str]:
         f"{each.spec.resource.kind} {each.spec.resource.name} ({where})"
         for each, where in zip(beside, places, strict=True)
     ]
-    yield f"It moves with {', '.join(told)}: group {name}." if told else f"Its group {name} has no other member."
+    together = f"The application moves together with {', '.join(told)} (group {name})."
+    yield together if told else f"Group {name} has no other member."

@@ -18,6 +18,7 @@ from leeward.core.placement import Decision
 from leeward.core.rollout.rollout_decision import Reason
 from leeward.core.scheduling import Unplaceable
 from leeward.operations.rollout_view import RolloutView
+from leeward.operations.sentences import counted
 
 
 class NextStep(msgspec.Struct, frozen=True, rename="camel"):
@@ -39,10 +40,10 @@ def next_steps(
     if rollout is not None and rollout.next:
         steps.append(NextStep(rollout.next_at, rollout.next))
     if rollout is not None and rollout.reason in (Reason.WAITING, Reason.PAUSED):
-        steps.append(NextStep(None, f"the rollout waits for a person: then {rollout.gain}"))
+        steps.append(NextStep(None, f"the rollout waits for a person; then {rollout.gain}"))
     wake_at, told = decision.wake_at, {step.at for step in steps}
     if wake_at is not None and wake_at not in told and not decision.evicted and not _is_retried(decision):
-        steps.append(NextStep(wake_at, "it is decided again"))
+        steps.append(NextStep(wake_at, "Leeward decides again"))
     last = datetime.max.replace(tzinfo=state.as_of.tzinfo)
     return tuple(dict.fromkeys(sorted(steps, key=lambda step: step.at or last)))
 
@@ -84,36 +85,36 @@ def threshold_steps(state: FleetState, cluster: Cluster) -> Iterator[NextStep]:
 def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Iterator[NextStep]:
     spec = state.bindings[key].spec
     for eviction in decision.evicted:
-        yield NextStep(state.as_of, f"it leaves {eviction.cluster}, {eviction.cause}")
+        yield NextStep(state.as_of, f"the application leaves {eviction.cluster}, {eviction.cause}")
     for name in decision.withdrawn:
-        yield NextStep(state.as_of, f"its eviction from {name} is taken back: it is healthy there again")
+        yield NextStep(state.as_of, f"the eviction from {name} is withdrawn: the copy there is healthy again")
     for name, replicas in decision.returning.items():
-        yield NextStep(state.as_of, f"{replicas} move back to {name}")
+        yield NextStep(state.as_of, f"{counted(replicas, 'replica moves', 'replicas move')} back to {name}")
     if not decision.evicted and decision.clusters != spec.clusters:
-        yield NextStep(state.as_of, "it is scheduled anew")
+        yield NextStep(state.as_of, "the application is scheduled again")
     for task in spec.graceful_eviction_tasks:
         if task.from_cluster in decision.finished:
-            yield NextStep(state.as_of, f"its eviction from {task.from_cluster} is finished")
+            yield NextStep(state.as_of, f"the eviction from {task.from_cluster} is finished")
         elif _unseen_since(state, task.from_cluster) is not None:
             yield _on_return(state, key, task.from_cluster)
         else:
-            yield NextStep(None, f"it is gone from {task.from_cluster} when its replacement is seen healthy")
+            yield NextStep(None, f"the copy in {task.from_cluster} is deleted when its replacement is healthy")
     for name in sorted({*state.works_of(key)} - {*clusters_of(spec)}):
         if _unseen_since(state, name) is not None:
             yield _on_return(state, key, name)
     if decision.quota_refusal:
-        yield NextStep(None, "it is tried again when the quota changes, or others use less of it")
+        yield NextStep(None, "Leeward tries again when the quota changes, or when others use less of the quota")
     if _is_retried(decision):
-        yield NextStep(None, "it is tried again when a cluster, its room or the policy changes")
+        yield NextStep(None, "Leeward tries again when a cluster, its room or the policy changes")
 
 
 def _on_return(state: FleetState, key: BindingName, cluster: str) -> NextStep:
     work = state.works_of(key).get(cluster)
     if work is not None and (work.is_leaving or work.is_removal_held):
-        return NextStep(None, f"what is in {cluster} is deleted when that is back, and what replaces it is healthy")
+        return NextStep(None, f"the copy in {cluster} goes when the cluster is back and its replacement is healthy")
     if work is not None and work.spec.preserve_resources_on_deletion:
-        return NextStep(None, f"what is in {cluster} stays there (preserveResourcesOnDeletion)")
-    return NextStep(None, f"what is in {cluster} is deleted when that is back")
+        return NextStep(None, f"the copy in {cluster} stays there (preserveResourcesOnDeletion)")
+    return NextStep(None, f"the copy in {cluster} is deleted when the cluster is back")
 
 
 def _is_retried(decision: Decision) -> bool:

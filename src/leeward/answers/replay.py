@@ -58,8 +58,8 @@ def replay(snapshot: Snapshot, recorded: RecordedOutcome | None) -> Replay:
 
 def _differences(before: RecordedOutcome, now: RecordedOutcome) -> Iterator[str]:
     for what, old, new in (
-        ("it goes to", _places(before), _places(now)),
-        ("it leaves", ", ".join(before.leaves), ", ".join(now.leaves)),
+        ("goes to", _places(before), _places(now)),
+        ("leaves", ", ".join(before.leaves), ", ".join(now.leaves)),
         ("held", before.held, now.held),
         ("no place", before.refusal, now.refusal),
     ):

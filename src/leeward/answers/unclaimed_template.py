@@ -107,8 +107,8 @@ async def _waits(client: Client, template: ReadOnlyManifest, policy: AnyPropagat
             await client.get(overrides, name, policy.namespace)
         except NotFound:
             return (
-                f"{_called(policy)} selects it, and waits for the dependent override {name}. Create the "
-                f"{overrides.kind} {name}, or take it out of spec.dependentOverrides"
+                f"{_called(policy)} selects it, and waits for {overrides.kind} {name}, which spec.dependentOverrides "
+                f"names. Create {overrides.kind} {name}, or take the name out of spec.dependentOverrides"
             )
     if decide_activation(template, policy, None).waits:
         return (
@@ -140,12 +140,12 @@ def _miss(template: ReadOnlyManifest, selector: ResourceSelector, policy: AnyPro
     add = f"Add a selector with the name {name} to its resourceSelectors"
     wanted = selector.namespace or policy.namespace
     if selector.api_version != api_version:
-        why = f"it selects {selector.api_version}, and this is of {api_version}"
+        why = f"the policy selects {selector.api_version}, and this is of {api_version}"
         return NearMiss(2, why, f"Mend the selector's apiVersion: {api_version}")
     if wanted and wanted != namespace:
-        return NearMiss(3, f"it selects in namespace {wanted} only", add)
+        return NearMiss(3, f"the policy selects in namespace {wanted} only", add)
     if selector.name:
-        return NearMiss(1, f"it selects the name {selector.name}", add)
+        return NearMiss(1, f"the policy selects the name {selector.name}", add)
     return _miss_by_label(template, selector.label_selector or LabelSelector(), add)
 
 
@@ -156,7 +156,7 @@ def _miss_by_label(template: ReadOnlyManifest, selector: LabelSelector, add: str
     given = {str(key): str(value) for key, value in mapping_in(metadata, "labels").items()}
     lacking = [f"{key}={value}" for key, value in labels.items() if given.get(key) != value]
     has = ", ".join(f"{key}={given[key]}" for key in labels if key in given)
-    asks = f"it asks for the label {', '.join(lacking)}, and the template has {has or 'no such label'}"
+    asks = f"the policy asks for the label {', '.join(lacking)}, and the template has {has or 'no such label'}"
     unfit = [each for each in selector.match_expressions if not _fits(each, {**given, **labels})]
     if unfit:
         told = ", ".join(f"{each.key} {each.operator} ({', '.join(each.values)})".removesuffix(" ()") for each in unfit)

@@ -46,7 +46,7 @@ MOST_CORDONS = 2
 """Cordons that are tried for a whole fleet: each is a projection, which takes a second or two of a large one."""
 
 BY_SUM = (
-    "Too little room by the grades of nodes (spec.resourceModels), with which the scheduler counts; by the sum of what "
+    "The scheduler counts by the grades of nodes (spec.resourceModels), and finds too little room. By the sum of what "
     "is free, {} more would fit"
 )
 _RELEASE = "leeward brake release"
@@ -67,7 +67,7 @@ def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: l
     tried = _Trial(state, key, decision)
     lost = [target.name for target in binding.spec.clusters if _is_lost(state, target.name)]
     if reason == HeldReason.BRAKE_ENGAGED or (lost and is_braked(state, state.clusters.values())):
-        release = Help("release the brake", "what is due leaves, if the clusters are really lost", _RELEASE)
+        release = Help("release the brake", "if the clusters are really lost, due evictions begin", _RELEASE)
         return (release, *_returns(state, binding, decision))
     if reason in _BY_REASON:
         return (*_BY_REASON[HeldReason(reason)](tried), *_returns(state, binding, decision))
@@ -170,16 +170,16 @@ class _Trial:
         for advice in ending_purge(self._binding):
             held = self.decide(advice).held
             if held is None or held.reason != HeldReason.WAITING_FOR_PURGE:
-                twice = "where it still runs in a cluster that is cut off, it runs twice until that is back"
-                yield Help(advice.change, f"it is made at once; {twice}", advice.command)
+                twice = "if the old copy still runs in a cluster that is cut off, two run until that is back"
+                yield Help(advice.change, f"the replacement starts at once; {twice}", advice.command)
         for name in waits:
-            yield Help(f"{name} comes back", "its copy there serves again, or goes and is replaced", _look_at(name))
+            yield Help(f"if {name} comes back", "its copy serves again, or is deleted and replaced", _look_at(name))
 
     def for_watching(self) -> Iterator[Help]:
         """Somebody who looks at clusters, where nobody does."""
         if not self._state.recorded.attention.is_now:
-            what = "start what watches the clusters: leeward serve, or leeward up for a local fleet"
-            yield Help(what, "its cluster is looked at again, and what is due goes on", "leeward status")
+            what = "start the controllers (leeward serve, or leeward up for a local fleet)"
+            yield Help(what, "Leeward looks at the cluster again, and evictions that are due go on", "leeward status")
 
     def for_release(self) -> Iterator[Help]:
         """Another cluster, or another release, for an application that is healthy nowhere."""
@@ -187,12 +187,12 @@ class _Trial:
         resource = self._binding.spec.resource
         where = f" -n {resource.namespace}" if resource.namespace else ""
         edit = f"kubectl edit {resource.kind.lower()} {resource.name}{where}"
-        yield Help("mend its release", "it stays where it is, and becomes healthy there", edit)
+        yield Help("correct the release", "the application stays where it is, and becomes healthy", edit)
 
     def for_developers(self) -> Iterator[Help]:
         """Record of a decision that was refused, which is a bug."""
         report = f"{explain_command(self._binding)} --record refused.json"
-        yield Help("report the recorded decision as a bug of Leeward", "a version without it moves what is due", report)
+        yield Help("report the recorded decision as a bug of Leeward", "due evictions begin when it is mended", report)
 
     def _gaining(self, then: Decision) -> list[str]:
         had = {target.name: target.replicas for target in self._binding.spec.clusters}
@@ -212,7 +212,7 @@ class _Trial:
         if self._loses(then):
             return ""
         if stays := [name for name in then.withdrawn if name not in self._now.withdrawn]:
-            return f"it stays in {', '.join(stays)}"
+            return f"the copy stays in {', '.join(stays)}"
         before, after = (well_placed(self._state.clusters, each) for each in (self._now, then))
         to = self._gaining(then)
         if after > before and to:
@@ -220,7 +220,7 @@ class _Trial:
             return f"{counted(more, 'more replica')} would find room, in {', '.join(to)}"
         evicted = [each.cluster for each in then.evicted if each not in self._now.evicted]
         if evicted and to:
-            return f"it leaves {', '.join(evicted)}, and goes to {', '.join(to)}"
+            return f"the application leaves {', '.join(evicted)}, and goes to {', '.join(to)}"
         return ""
 
 
@@ -248,8 +248,8 @@ def _looks_at(state: FleetState, key: BindingName, decision: Decision) -> Iterat
         work, cluster = works.get(target.name), state.clusters.get(target.name)
         if work is not None and not availability(work, cluster, target.replicas).is_whole:
             yield Help(
-                f"mend its copy in {target.name}",
-                "once that is healthy, the old copy goes",
+                f"mend the copy in {target.name}",
+                "when that copy is healthy, the old copy is deleted",
                 f"leeward explain work/{work.name} -n {work.namespace}",
             )
 
@@ -284,9 +284,9 @@ def cordons_to_try(state: FleetState, but: Collection[str]) -> Iterator[tuple[st
 def effect_on(wanting: int, left: int, replicas: int) -> str:
     """`all 11 would find room`: of applications that find none, some are left that do not either."""
     if left == 0:
-        return f"{'all ' if wanting > 1 else ''}{wanting if wanting > 1 else 'it'} would find room"
+        return f"{'all ' if wanting > 1 else ''}{wanting if wanting > 1 else 'the application'} would find room"
     if left < wanting:
-        return f"{wanting - left} of {wanting} would find room"
+        return f"{wanting - left} of {wanting} applications would find room"
     return f"{counted(replicas, 'more replica')} would find room"
 
 
@@ -303,8 +303,8 @@ def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterato
     for name, replicas in kept.items():
         if _is_lost(state, name):
             is_one = replicas == 1 or not binding.spec.is_divided
-            said = f"its {'copy is' if is_one else f'{replicas} replicas are'} seen again at once"
-            yield Help(f"{name} comes back", said, _look_at(name))
+            said = f"{'the copy there is' if is_one else f'the {replicas} replicas there are'} seen again at once"
+            yield Help(f"if {name} comes back", said, _look_at(name))
 
 
 def _is_lost(state: FleetState, name: str) -> bool:

@@ -207,10 +207,10 @@ def _replicas(bindings: Mapping[BindingName, Binding]) -> Counter[str]:
 
 
 TURNS = {
-    "NotReady": "{who} not Ready, nothing new is placed there",
+    "NotReady": "{who} not Ready; no new replica is placed there",
     "Ready": "{who} Ready again",
-    "NoExecute": "{who} NoExecute",
-    "BrakeEngaged": "the brake engages, no automatic eviction starts: {why}",
+    "NoExecute": "{who} tainted with NoExecute",
+    "BrakeEngaged": "the brake engages and holds automatic evictions: {why}",
     "BrakeReleased": "the brake is released",
 }
 

@@ -13,16 +13,16 @@ def answer_of(told: WhatIf) -> str:
     """The headline: who serves, then with how many."""
     number = counted(len(told.applications), "application")
     if not told.applications:
-        return "no application is concerned"
+        return "no application is affected"
     gated = sum(bool(each.gates) for each in told.applications)
     if len(told.applications) == 1:
         waits = ", and waits for a gate" if gated else ""
-        return f"1 application is concerned: it {_fate_of(told.applications[0])}{waits}"
+        return f"1 application is affected: it {_fate_of(told.applications[0])}{waits}"
     kept = sum(each.fate is Fate.KEPT and not each.missing for each in told.applications)
-    more = f"; {kept} of them {'is' if kept == 1 else 'are'} kept in place" if kept else ""
-    more += f"; {gated} of them {'waits' if gated == 1 else 'wait'} for a gate" if gated else ""
+    more = f"; the eviction of {counted(kept, 'application')} is held" if kept else ""
+    more += f"; {counted(gated, 'application')} {'waits' if gated == 1 else 'wait'} for a gate" if gated else ""
     if not told.wanting:
-        return f"all of {number} serve in full{more}"
+        return f"all of {number} serve with all replicas{more}"
     return f"{_service(told.wanting, number)} ({_missing_of(told.applications)}){more}"
 
 
@@ -55,9 +55,9 @@ def _fate_of(only: ApplicationFate) -> str:
         return f"would {served} ({_missing_of([only])})"
     match only.fate:
         case Fate.MOVES | Fate.CHANGED:
-            return "serves in full"
+            return "serves with all replicas"
         case Fate.KEPT:
-            return "is kept in place"
+            return "stays where it is, since its eviction is held"
         case Fate.STAYS | Fate.NO_ROOM | Fate.HELD:
             return "stays where it is"
         case _:
@@ -66,11 +66,11 @@ def _fate_of(only: ApplicationFate) -> str:
 
 def brake_sentence(told: WhatIf) -> str:
     if told.braked:
-        return "the brake engages: no automatic eviction starts"
+        return "the brake engages, and holds automatic evictions"
     silent = (
-        "; if they stop answering and refuse no connection, it holds evictions for a while (--silent-clusters-hold)"
+        "; if the clusters stop answering without refusing, it holds evictions for a while (--silent-clusters-hold)"
     )
-    return f"brake stays idle{silent if told.held_if_silent else ''}"
+    return f"the brake stays idle{silent if told.held_if_silent else ''}"
 
 
 def command_of(change: ImaginedChange) -> str:

@@ -46,8 +46,8 @@ def _with_waits(
 
 def _gates(binding: Binding, new: Collection[str]) -> Iterator[str]:
     for annotation, what in (
-        (WAIT_FOR_ANNOTATION, "the replacement in {} does not start until {} holds"),
-        (KEEP_UNTIL_ANNOTATION, "the old copy stays beside the replacement in {} until {} holds"),
+        (WAIT_FOR_ANNOTATION, "the replacement in {} does not start until {} opens"),
+        (KEEP_UNTIL_ANNOTATION, "the old copy stays beside the replacement in {} until {} opens"),
     ):
         if annotation not in binding.metadata.annotations:
             continue
@@ -55,7 +55,7 @@ def _gates(binding: Binding, new: Collection[str]) -> Iterator[str]:
             try:
                 gates = parse_gates(annotation, binding.metadata.annotations)
             except OptionFault as error:
-                yield what.format(cluster, f"its gate, which nobody can read ({error}),")
+                yield what.format(cluster, f"its unreadable gate ({error})")
                 continue
             named = (each.in_cluster(gate_values(binding, cluster)) for each in gates)
             yield what.format(cluster, " and ".join(f"its gate on {described(each)}" for each in named))
@@ -73,7 +73,7 @@ def _rollout(
     if stops is None or goes_on is None:
         return
     if any(target.name in change.fails for target in before.spec.clusters):
-        yield f"its rollout of revision {short(stops.state.target)}: {stops.message}"
+        yield f"the rollout of revision {short(stops.state.target)} waits. {stops.message}"
     known = {target.name for target in before.spec.clusters}
     for target in then.spec.clusters:
         if target.name not in known:

@@ -45,9 +45,9 @@ def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplana
         work=f"{work.namespace}/{work.name}",
         cluster=name,
         binding=str(key),
-        headline=f"Its copy in {name} is seen healthy"
+        headline=f"The copy in {name} is healthy"
         if known.is_whole
-        else f"Its copy in {name} is not known to be healthy",
+        else f"The copy in {name} is not known to be healthy",
         why=list(_why(state, work, name, known)),
         needs_somebody=not known.is_whole,
         unseen=state.recorded.unseen,
@@ -61,45 +61,45 @@ def _removal(work: Work) -> Iterator[str]:
     if told:
         yield from (f"{each.message.rstrip('.')} ({each.reason})." for each in told)
     elif work.is_removal_held:
-        yield "Its removal waits, because a cluster that its copy was moved to is not well."
+        yield "The removal waits, because a cluster with its replacement is not well."
 
 
 def _refused(work: Work) -> Iterator[str]:
     if refused := refused_dependencies(work):
-        yield f"The cluster does not have {refused}, which it needs: the copy there may use somebody else's."
+        yield f"The cluster does not have {refused}, which the copy needs. The copy may use somebody else's."
 
 
 def _awaited(work: Work) -> Iterator[str]:
     if awaits_gate(work):
         gate = work.metadata.annotations[AWAITED_GATE_ANNOTATION]
-        yield f"Nobody relies on its copy before this gate holds: {gate}."
+        yield f"Leeward does not rely on the copy until this gate opens: {gate}."
 
 
 def _why(state: FleetState, work: Work, name: str, known: Availability) -> Iterator[str]:
     cluster, applied = state.clusters.get(name), work.applied
     unseen = not_seen_since(cluster) if cluster is not None else None
     if cluster is None:
-        yield f"The cluster {name} is not there."
+        yield f"There is no cluster {name}."
     elif unseen is not None:
         yield f"Nothing is known of {name}{since(unseen, state.as_of)}."
     if work.metadata.deletion_timestamp is not None:
-        yield f"It is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}: the copy goes first."
+        yield f"The Work is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}: the copy goes first."
     yield from _removal(work)
     yield from _refused(work)
     yield from _awaited(work)
     if work.spec.suspend_dispatching and not work.is_leaving:
-        yield "Dispatching is suspended: nothing of it is applied."
+        yield "Dispatching is suspended: nothing of the Work is applied."
     held = held_in(work)
     if held is not None:
-        yield f"It is held for its volumes: {held.message}."
+        yield f"The Work is held for its volumes: {held.message}."
     elif applied is None:
-        yield "Nothing of it has been applied yet."
+        yield "Nothing of the Work has been applied yet."
     elif applied.status != "True":
-        yield f"It could not be applied: {applied.message}"
+        yield f"The Work could not be applied: {applied.message}"
     elif applied.observed_generation not in (0, work.metadata.generation):
-        yield f"Generation {applied.observed_generation} is applied, and it is at {work.metadata.generation}."
+        yield f"Generation {applied.observed_generation} is applied, and the Work is at {work.metadata.generation}."
     if cluster is not None and not is_fresh(work, cluster):
-        yield "The last report is older than the Work's contents, or than the cluster's return. It counts as unknown."
+        yield "The last report is older than the Work's contents or the cluster's return. The health counts as unknown."
     if known.since is not None:
         yield f"{known.told} known to be ready{since(known.since, state.as_of)}."
     for status in work.status.manifest_statuses:

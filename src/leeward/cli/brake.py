@@ -7,6 +7,7 @@ import click
 
 from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.output import say, say_next
+from leeward.cli.questions import AnswerCommand
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 from leeward.cli.verbs import VerbGroup
@@ -20,7 +21,7 @@ def brake() -> None:
     """Show or release the brake on evictions."""
 
 
-@brake.command()
+@brake.command(cls=AnswerCommand)
 @operator_options
 @click.pass_obj
 def status(settings: Settings, kubeconfig: Path | None, context: str) -> None:

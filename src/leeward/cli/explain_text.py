@@ -153,7 +153,7 @@ def _figure(amount: float, resource: str) -> str:
 def _next(steps: Sequence[NextStep], now: datetime, settings_told: bool) -> Iterator[str]:
     yield from text_lines.section("NEXT")
     if not steps:
-        yield "  nothing: it stays as it is until a cluster, a policy or the template changes"
+        yield "  nothing, until a cluster, a policy or the template changes"
     yield from text_lines.pairs([(when(step.at, now), step.sentence) for step in steps])
     if not settings_told and any(step.at is not None and step.at > now for step in steps):
         yield f"  ({ASSUMED})"

@@ -32,7 +32,7 @@ VERBS = (
     LazyVerb("taint", "Add and remove taints of a cluster.", OPERATE),
     LazyVerb("confirm", "Accept that a cluster was rebuilt under its name.", OPERATE),
     LazyVerb("brake", "Show or release the brake on evictions.", OPERATE),
-    LazyVerb("rollout", "Show, pause, approve or take back a change that goes from stage to stage.", OPERATE),
+    LazyVerb("rollout", "Show, pause, approve or roll back a change that goes from stage to stage.", OPERATE),
     LazyVerb("orphans", "List what runs in members that a restored control plane has forgotten.", OPERATE),
     LazyVerb("backup", "Copy all objects into a file, while everything runs.", OPERATE),
     LazyVerb("restore", "Put back what was backed up.", OPERATE),

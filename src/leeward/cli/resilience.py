@@ -59,16 +59,16 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
     bad = [loss for loss in told.losses if loss.wanting]
     total = f"{len(told.losses)} possible {'loss' if len(told.losses) == 1 else 'losses'}"
     if not bad:
-        yield from headline(GOOD, f"the rest can take over after each of {total}")
+        yield from headline(GOOD, f"the other clusters can take over after each of {total}")
     else:
         worst = f"{counted(bad[0].nobody, 'application')} would serve nobody" if bad[0].nobody else "fewer would serve"
-        said = f"after {len(bad)} of {total} the rest cannot take over; the worst is {bad[0].loss}: {worst}"
+        said = f"after {len(bad)} of {total} the other clusters cannot take over; the worst is {bad[0].loss} ({worst})"
         yield from headline(NEEDS_SOMEBODY, said)
     for unseen in told.unseen:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from section("LOSSES")
     shown = told.losses if wide else told.losses[:MOST_LISTED]
-    header = ("LOST", "APPS", "MOVE", "KEPT", "SERVE NOBODY", "FEWER", "REPLICAS MISSING", "NOTE")
+    header = ("LOST", "APPS", "MOVE", "STAY", "SERVE NOBODY", "FEWER", "REPLICAS MISSING", "NOTE")
     rows = [
         (
             each.loss,
@@ -86,7 +86,7 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
     if len(told.losses) > len(shown):
         yield f"  {len(told.losses) - len(shown)} more: --wide"
     if told.without_second_place:
-        yield from section("NO SECOND PLACE", counted(len(told.without_second_place), "application"))
+        yield from section("COULD NOT MOVE", counted(len(told.without_second_place), "application"))
         yield from paragraph(", ".join(told.without_second_place))
     if bad:
         yield ""
@@ -95,7 +95,7 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
 
 def _note(loss: "LossReport") -> str:
     if loss.braked:
-        return "the brake holds all"
+        return "the brake holds all evictions"
     waits = f"{loss.waiting} wait for a node" if loss.waiting > 1 else "1 waits for a node" if loss.waiting else ""
     by_sum = f"{loss.by_sum} fit by the sum of what is free, not by the grades of nodes" if loss.by_sum else ""
     if loss.worst:

@@ -12,6 +12,7 @@ from kubeapi.loop import SystemClock
 from leeward.app.local import FleetError
 from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.output import say, say_next
+from leeward.cli.questions import AnswerCommand
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 from leeward.cli.verbs import VerbGroup
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 @click.group(cls=VerbGroup)
 def rollout() -> None:
-    """Show, pause, approve or take back a change that goes from stage to stage."""
+    """Show, pause, approve or roll back a change that goes from stage to stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ class _Asked:
 def _verb(does: Callable[[_Asked], None]) -> click.Command:
     """Verb of the group about one application, with the name and the help of the function."""
 
-    @rollout.command(does.__name__, help=does.__doc__)
+    cls = AnswerCommand if does.__name__ == "status" else None
+
+    @rollout.command(does.__name__, cls=cls, help=does.__doc__)
     @click.argument("resource", metavar="TYPE/NAME")
     @click.option("-n", "--namespace", default="default", show_default=True, help="Of the resource.")
     @operator_options
@@ -98,7 +101,7 @@ def pause(asked: _Asked) -> None:
 
 @_verb
 def resume(asked: _Asked) -> None:
-    """End a pause, approve the stage that waits, or try a revision again that was taken back."""
+    """End a pause, approve the stage that waits, or try a revision again that was rolled back."""
     from leeward.operations.rollout import resume_rollout
 
     asked.change(resume_rollout)
@@ -106,7 +109,7 @@ def resume(asked: _Asked) -> None:
 
 @_verb
 def undo(asked: _Asked) -> None:
-    """Take the last change back in all clusters at once. The template stays as it is."""
+    """Roll the last change back in all clusters at once. The template stays as it is."""
     from leeward.operations.rollout import undo_rollout
 
     asked.change(undo_rollout)

@@ -30,7 +30,7 @@ _CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS"
 _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
 _SHORTEST_NOTE = 12
 _NOT_HELD = (
-    (Hold.KEPT, "application is kept where it is", "applications are kept where they are"),
+    (Hold.KEPT, "application stays where it is", "applications stay where they are"),
     (Hold.WAITING, "application waits for its turn to leave", "applications wait for their turn to leave"),
 )
 

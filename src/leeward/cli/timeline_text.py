@@ -37,9 +37,7 @@ def timeline_lines(told: Timeline, everything: bool = False) -> Iterator[str]:
             yield ""
         yield from _outage(outage, told, everything)
     if not told.outages:
-        yield from text_lines.headline(
-            text_lines.GOOD, "no outage is as asked for" if told.narrowed else "no cluster was lost"
-        )
+        yield from text_lines.headline(text_lines.GOOD, "no outage matches" if told.narrowed else "no cluster was lost")
     for rollout in told.rollouts:
         yield ""
         yield from text_lines.headline(
@@ -98,7 +96,7 @@ def _story(outage: OutageStory, now: datetime) -> Iterator[str]:
             fg=text_lines.COLOURS.get(mark),
         )
     if outage.status.omitted_steps:
-        yield f"  {counted(outage.status.omitted_steps, 'step')} between them not kept"
+        yield f"  {counted(outage.status.omitted_steps, 'step')} between are left out"
 
 
 def _after(line: StoryLine) -> str:
@@ -137,7 +135,7 @@ def _recovered(outage: OutageStory, everything: bool, how: str) -> Iterator[str]
     if len(gone) > len(shown):
         yield f"  {len(gone) - len(shown)} more: {how}"
     elif more > 0 and len(outage.applications) == len(outage.status.listed):
-        yield f"  {more} more are counted, and not listed"
+        yield f"  {more} more applications are counted, and not listed"
 
 
 def _row(each: OutageApplication) -> Sequence[str]:

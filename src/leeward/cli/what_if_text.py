@@ -13,7 +13,7 @@ from leeward.core.placement.cause import cause_in
 from leeward.operations.sentences import counted, counted_kind, full_moment, full_span
 
 MOST_LISTED = 12
-BY_SUM = "That is by the grades of nodes; by the sum of what is free, {} more would find room."
+BY_SUM = "By the sum of what is free, and not by the grades of nodes, {} more would find room."
 
 
 def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:

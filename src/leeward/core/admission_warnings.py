@@ -143,7 +143,7 @@ def _old_words(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str
     for field, word in words:
         if isinstance(word, str) and word in OLD_WORDS:
             today = OLD_WORDS[word].value
-            yield f"{field}: {word} is read as {today}: write {today}, since Karmada 1.19 refuses {word}"
+            yield f"{field}: {word} is read as {today}; write {today}, since Karmada 1.19 refuses {word}"
 
 
 def _unsupported(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:

@@ -48,7 +48,7 @@ def read_manifests(paths: Sequence[str], standard_input: bytes, namespace: str) 
     for path in paths:
         if path == STANDARD_INPUT:
             if len(standard_input) > MAX_FILE_BYTES:
-                found.faults.append(f"<stdin>: more than {MAX_FILE_BYTES} bytes: split it")
+                found.faults.append(f"<stdin>: more than {MAX_FILE_BYTES} bytes; split it")
                 continue
             _take(found, standard_input, "<stdin>", is_named=True)
         elif Path(path).is_dir():
@@ -69,7 +69,7 @@ def _files_below(root: Path, found: ReadManifests) -> Iterator[Path]:
                 continue
             number += 1
             if number > MAX_FILES:
-                found.faults.append(f"{root}: more than {MAX_FILES} files: give the directories that are meant")
+                found.faults.append(f"{root}: more than {MAX_FILES} files; give the directories that are meant")
                 return
             yield Path(folder) / name
     if number == 0:
@@ -82,10 +82,10 @@ def _read(found: ReadManifests, path: Path, *, is_named: bool) -> None:
     try:
         seen = path.stat()
         if not is_named and not stat.S_ISREG(seen.st_mode):
-            found.faults.append(f"{path}: is no file: take it away, or give the files that are meant")
+            found.faults.append(f"{path}: is no file; take it away, or give the files that are meant")
             return
         if seen.st_size > MAX_FILE_BYTES:
-            found.faults.append(f"{path}: {seen.st_size} bytes, and {MAX_FILE_BYTES} at most are read: split it")
+            found.faults.append(f"{path}: {seen.st_size} bytes, and {MAX_FILE_BYTES} at most are read; split it")
             return
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
@@ -93,7 +93,7 @@ def _read(found: ReadManifests, path: Path, *, is_named: bool) -> None:
         found.faults.append(f"{path}: {error.strerror}")
         return
     if len(data) > MAX_FILE_BYTES:
-        found.faults.append(f"{path}: more than {MAX_FILE_BYTES} bytes: split it")
+        found.faults.append(f"{path}: more than {MAX_FILE_BYTES} bytes; split it")
         return
     _take(found, data, str(path), is_named=is_named)
 

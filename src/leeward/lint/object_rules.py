@@ -31,7 +31,7 @@ def invalid(picture: LintPicture) -> Iterator[Diagnostic]:
             stored = as_stored(each)
             problems = [*validate_types(stored), *validate(stored)]
             for problem in problems:
-                said = f"{each} would be refused: {problem.field}: {problem.message}"
+                said = f"{each} would be refused at {problem.field}: {problem.message}"
                 yield Diagnostic(each, said, path_of(problem.field))
             yield from _unknown_fields(each)
 
@@ -43,7 +43,7 @@ def _unreadable_template(picture: LintPicture, template: LintObject) -> Iterator
     try:
         bound(template, policy.policy)
     except (ValueError, DecodeError) as error:
-        said = f"{template} is not propagated: what its pods ask for cannot be read: {error}"
+        said = f"{template} is not propagated, since what its Pods ask for cannot be read: {error}"
         yield Diagnostic(template, said, ("spec",), others=(policy.source,))
 
 
@@ -94,7 +94,7 @@ def duplicate_clusters(picture: LintPicture) -> Iterator[Diagnostic]:
         if problem := problem_of_identity(name, spec.id, joined):
             yield Diagnostic(about, f"{about} has the id of another one: {problem}", ("spec", "id"))
         elif endpoint and endpoint in endpoints:
-            said = f"{about} has the address of {endpoints[endpoint]}: when one is lost, so is the other"
+            said = f"{about} has the address of {endpoints[endpoint]}: if the cluster is lost, both names are lost"
             yield Diagnostic(about, said, ("spec", "apiEndpoint"))
         joined.append(Joined(name, spec.id, spec.sync_mode))
         endpoints.setdefault(endpoint, name)

@@ -31,7 +31,7 @@ def _faults(picture: LintPicture, spec: PropagationSpec, text: str) -> Iterator[
         yield f"has stages that cannot be read, so that no change goes anywhere: {error}", ""
         return
     if kinds := sorted({each.kind for each in spec.resource_selectors} & {*NOT_STAGED}):
-        yield f"selects {', '.join(kinds)}: its changes reach all clusters at once, whatever the stages", ""
+        yield f"selects {', '.join(kinds)}: changes of such objects reach all clusters at once, without stages", ""
     known = clusters_to_judge(spec.placement, picture.fleet)
     if known is not None and (allowed := allowed_clusters(spec.placement, known)):
         is_whole = picture.fleet is not None or all(stage.selector is None for stage in strategy.stages)
@@ -47,7 +47,7 @@ def _of_clusters(
     for stage, names in clusters_by_stage(strategy, rows, "new"):
         if stage not in strategy.stages:
             if names and is_whole:
-                said = f"has stages that leave out {', '.join(names)}: they come last, without a choice of theirs"
+                said = f"has stages that leave out {', '.join(names)}: these clusters come last, all in one stage"
                 yield said, f"give the plan a last stage, as in `- name: {stage.name}`, that takes all that are left"
             continue
         if said := _empty(stage, names, allowed) if is_whole or stage.clusters else "":

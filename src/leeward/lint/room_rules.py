@@ -91,9 +91,10 @@ def _could_be_placed(placement: Placement, state: FleetState, without: Collectio
 def _told(claim: ClaimedTemplate, found: list[_Shortage]) -> str:
     worst = max(found, key=lambda each: each.missing)
     others = [each.cluster for each in found if each is not worst]
-    also = f" (nor when {', '.join(others[:NAMED])}{' or others' if len(others) > NAMED else ''} is)" if others else ""
-    what = counted(worst.missing, "replica") if claim.binding.spec.is_workload else "it"
-    return f"{claim.template}: {what} would find no place when {worst.cluster} is lost{also}: {worst.message}"
+    also = f" (or {', '.join(others[:NAMED])}{' or another' if len(others) > NAMED else ''})" if others else ""
+    what = counted(worst.missing, "replica") if claim.binding.spec.is_workload else "the copy"
+    where = f"{claim.template} would have no other cluster for {what} if {worst.cluster}{also} is lost"
+    return f"{where}. {worst.message}"
 
 
 def _diagnostic(claim: ClaimedTemplate, sentence: str) -> Diagnostic:

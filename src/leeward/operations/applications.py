@@ -230,12 +230,12 @@ def _standing(binding: Binding, known: OutageOf | None) -> _Standing:
         at, reason = scheduled.last_transition_time, scheduled.reason
         return RowState.NOT_PLACED, at, None, "waits for a place", reason, cause_in(reason, scheduled.message)
     for hindrance in hindrances_of(binding):
-        said = cause_in(hindrance.reason, f"it {hindrance.what}: {hindrance.message}")
+        said = cause_in(hindrance.reason, f"the application {hindrance.what}: {hindrance.message}")
         return RowState.HINDERED, hindrance.since, None, "", hindrance.reason, said
     if (outage := _in_an_outage(binding)) is not None:
         return outage
     if (stopped := stopped_rollout(binding)) is not None:
-        said = f"it {stopped.what}: {stopped.message}"
+        said = f"the application {stopped.what}: {stopped.message}"
         return RowState.HINDERED, stopped.since, None, "", stopped.reason, said
     return _after_an_outage(binding, known)
 

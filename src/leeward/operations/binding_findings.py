@@ -52,7 +52,7 @@ class _Reason(NamedTuple):
 
 
 def service(observed: Observed) -> Iterator[Finding]:
-    """Applications of which nothing serves, and then those that serve with fewer replicas than they are to have."""
+    """Applications of which nothing serves, and then those that serve with fewer replicas than wanted."""
     overfull = {cluster.name for cluster in observed.clusters or () if is_overfull(cluster)}
     rows = [(each, application_row(each, None, overfull)) for each in observed.bindings if is_application(each)]
     total = len(rows) if observed.applications is None else observed.applications
@@ -60,8 +60,8 @@ def service(observed: Observed) -> Iterator[Finding]:
         (ServiceLevel.NOBODY, "serves nobody", "serve nobody"),
         (
             ServiceLevel.FEWER,
-            "serves with fewer replicas than it is to have",
-            "serve with fewer replicas than they are to have",
+            "serves with fewer replicas than wanted",
+            "serve with fewer replicas than wanted",
         ),
     ):
         found = [(binding, row) for binding, row in rows if row.serving is verdict]
@@ -149,7 +149,7 @@ def not_serving(observed: Observed) -> Iterator[Finding]:
         and observed.now - condition.last_transition_time >= BECOMES_HEALTHY
         and not_progressing(binding) is None
     ]
-    said = "it is applied everywhere, and no replica of it is ready: look at its Pods there"
+    said = "all its clusters have applied it, and no replica is ready: look at its Pods"
     reason = _Reason(Severity.SOON, "does not serve", "NoReplicaReady", said)
     yield from _told({reason: waiting} if waiting else {}, observed.now)
 

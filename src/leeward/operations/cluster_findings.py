@@ -14,6 +14,7 @@ from leeward.operations.departures import departures_from
 from leeward.operations.findings import NAMED_AT_MOST, Finding, Hold, Observed, Severity, about_binding, needs_somebody
 from leeward.operations.sentences import at, counted, since
 
+_HOLDS = {Hold.HELD: "held", Hold.KEPT: "staying", Hold.WAITING: "waiting"}
 NEW_CLUSTER = timedelta(seconds=60)
 """A cluster that has just joined is given that long for its first report."""
 
@@ -21,8 +22,8 @@ NEW_CLUSTER = timedelta(seconds=60)
 def dead_clusters(observed: Observed) -> Iterator[Finding]:
     words = {
         ClusterState.NOT_READY: "is not ready",
-        ClusterState.UNKNOWN: "is not heard of",
-        ClusterState.UNCOLLECTED: "cannot be looked into",
+        ClusterState.UNKNOWN: "has stopped reporting",
+        ClusterState.UNCOLLECTED: "cannot be observed",
         ClusterState.UNREADABLE: "cannot be read",
     }
     by_name = {cluster.name: cluster for cluster in observed.clusters or ()}
@@ -81,9 +82,9 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
     parts = [
         f"{found.moving} moving" if found.moving else "",
         f"{due} due {at(min(found.due), observed.now)}" if due else "",
-        f"{kept} will not move" if kept else "",
-        f"{found.resting} not due" if found.resting else "",
-        *(f"{found.holds[hold]} {hold.value}" for hold in Hold if hold in found.holds),
+        f"{kept} will be held" if kept else "",
+        f"{found.resting} not due yet" if found.resting else "",
+        *(f"{found.holds[hold]} {_HOLDS[hold]}" for hold in Hold if hold in found.holds),
     ]
     number = found.total
     return (f"{counted(number, 'application')}: {', '.join(filter(None, parts))}",) if number else ()
@@ -130,6 +131,6 @@ def drains(observed: Observed) -> Iterator[Finding]:
             left = left_to_drain(row.name, observed.bindings)
             sentence = (
                 f"{row.name} is being drained{since(row.since, observed.now)}: "
-                f"{counted(len(left), 'resource')} still there"
+                f"{counted(len(left), 'resource')} still in the cluster"
             )
             yield Finding(Severity.SOON, f"cluster/{row.name}", sentence, next=f"leeward drain {row.name}")

@@ -16,6 +16,7 @@ from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.names import FLAPPING_TAINT, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import Binding, is_application
+from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.cluster_health.pending_condition import doubt_in, is_failing
 from leeward.core.cluster_health.ready_condition import is_uncollected, unobserved
 from leeward.operations.drain import describe_copy
@@ -144,6 +145,8 @@ def _since_and_note(cluster: Cluster, state: ClusterState) -> tuple[datetime | N
             return cluster.metadata.creation_timestamp, "has never reported"
         case ClusterState.FAILING if doubt is not None:
             return doubt.last_transition_time, doubt.message
+        case ClusterState.NOT_READY | ClusterState.UNKNOWN if ready is not None:
+            return not_seen_since(cluster), ready.message or ready.reason
         case ClusterState.UNCOLLECTED if (unseen := unobserved(cluster)) is not None:
             return unseen.last_transition_time, unseen.message
         case ClusterState.LEAVING:

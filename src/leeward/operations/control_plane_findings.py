@@ -27,7 +27,7 @@ def api_server(observed: Observed) -> Iterator[Finding]:
 def components(observed: Observed) -> Iterator[Finding]:
     shards = _shards_in_force(observed)
     for name in sorted(shards - {lease.name for lease in observed.leases}):
-        said = f"{name} has never been led: the leader leaves work to it, does it run?"
+        said = f"{name} has never had a leader, and has work: does it run?"
         yield needs_somebody(f"lease/{name}", said, next=f"kubectl get leases -n {SYSTEM_NAMESPACE}")
     for lease in sorted(filter(is_of_component, observed.leases), key=lambda lease: lease.name):
         renewed = lease.spec.renew_time
@@ -35,7 +35,7 @@ def components(observed: Observed) -> Iterator[Finding]:
             continue
         if renewed is None or not is_silent(lease, observed.now):
             continue
-        said = "has not renewed its lease" if lease.spec.holder_identity else "has been led by nobody"
+        said = "has not renewed its lease" if lease.spec.holder_identity else "has no leader"
         yield needs_somebody(
             f"lease/{lease.name}",
             f"{lease.name} {said}{since(renewed, observed.now)}: does it run?",

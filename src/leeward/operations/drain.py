@@ -81,11 +81,11 @@ def _why_it_stays(work: Manifest) -> str:
     conditions = list(mappings_at(work, "status", "conditions"))
     is_held = annotations_of(work).get(REMOVAL_HELD_ANNOTATION) in ("true", "away")
     if is_held or any(each.get("type") == LEAVING_CONDITION for each in conditions):
-        return "stays until others serve all that is asked for"
+        return "stays until other clusters serve all replicas"
     if "deletionTimestamp" not in work.get("metadata", {}):
         return ""
     told = (each for each in conditions if each.get("type") == REMOVAL_BLOCKED_CONDITION)
-    return next((f"stays: {text_at(each, 'message')}" for each in told), "")
+    return next((f"stays. {text_at(each, 'message')}" for each in told), "")
 
 
 def describe_copy(binding: Binding, cluster: str) -> Copy | None:
@@ -94,7 +94,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     workload = workload_of(binding)
     task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == cluster), None)
     if task is not None:
-        state = "kept by suppressDeletion" if task.suppress_deletion else "moving, until its replacement is healthy"
+        state = "held by suppressDeletion" if task.suppress_deletion else "moving, until its replacement is healthy"
         return Copy(workload, state, bool(task.suppress_deletion), moving=True)
     target = next((target for target in spec.clusters if target.name == cluster), None)
     if target is None:
@@ -110,7 +110,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
         if held.reason == HeldReason.NOTHING_TO_GAIN:
             return Copy(workload, f"stays, {held.message}", staying=True)
         waits = held.reason == HeldReason.WAITING_FOR_TURN
-        return Copy(workload, "waits for its turn" if waits else f"held: {cause_in(held.reason, held.message)}")
+        return Copy(workload, "waits for its turn" if waits else f"held. {cause_in(held.reason, held.message)}")
     return Copy(workload, f"{counted(target.replicas, 'replica')} to move" if target.replicas else "to move")
 
 

@@ -24,8 +24,8 @@ from leeward.core.execution.works import replicas_by_cluster
 
 T = TypeVar("T")
 
-NOT_HEALTHY = "what runs in its stead is not healthy; it goes when that is, or by kubectl"
-UNPLACED = "its template is in the control plane, and no policy has placed that yet; place it, or delete it by kubectl"
+NOT_HEALTHY = "its replacement is not healthy; when that is healthy, the orphan can be deleted"
+UNPLACED = "no policy has placed its template yet; place the template, or delete the orphan by kubectl"
 
 
 async def why_relied_upon(control_plane: Client, found: ReadOnlyManifest, of: Resource[Manifest], work: str) -> str:

@@ -136,7 +136,7 @@ async def find_orphans(control_plane: Client, reach: Reach, seconds: float | Non
             async with asyncio.timeout(seconds), turns:
                 found = await _look_at_member(cluster, hub, reach)
         except TimeoutError:
-            found = _Seen(problem=f"it was not read within {seconds:g} s")
+            found = _Seen(problem=f"the cluster was not read within {seconds:g} s")
         is_told = bool(found.problem) and not cluster.is_ready
         return replace(found, obstacle=ReadingObstacle.NOT_READY) if is_told else found
 

@@ -17,7 +17,7 @@ from leeward.operations.sentences import counted, long_span
 
 _TAINT_PREFIX = "cluster.karmada.io/"
 AGENT_SILENT = "ClusterStatusUnknown"
-GONE = "deleted or scaled to none since"
+GONE = "deleted or scaled to 0 since"
 
 
 class Tone(Enum):
@@ -43,15 +43,15 @@ class StoryLine(msgspec.Struct, frozen=True, rename="camel"):
 SENTENCES: Mapping[StepKind, tuple[Tone, str]] = {
     StepKind.FAILED_PROBE: (Tone.BAD, "first failed probe: {message}"),
     StepKind.FAILED_AGAIN: (Tone.BAD, "fails again: {message}"),
-    StepKind.NOT_READY: (Tone.BAD, "{reason}, nothing new is placed there"),
-    StepKind.NO_EXECUTE: (Tone.BAD, "{reason}"),
-    StepKind.BRAKE_ENGAGED: (Tone.NEEDS_SOMEBODY, "the brake is engaged: no automatic eviction starts"),
+    StepKind.NOT_READY: (Tone.BAD, "{cluster} has {reason}; no new replica is placed there"),
+    StepKind.NO_EXECUTE: (Tone.BAD, "{cluster} has the taint {reason}"),
+    StepKind.BRAKE_ENGAGED: (Tone.NEEDS_SOMEBODY, "the brake is engaged, and holds automatic evictions"),
     StepKind.BRAKE_RELEASED: (Tone.PLAIN, "the brake is released"),
     StepKind.HELD: (Tone.NEEDS_SOMEBODY, "{who} {are} held: {reason}"),
-    StepKind.KEPT: (Tone.PLAIN, "{who} {are} kept there: {reason}"),
-    StepKind.WITHDRAWN: (Tone.GOOD, "{evictions} withdrawn: what was there serves again"),
+    StepKind.KEPT: (Tone.PLAIN, "{who} {stay} there: {reason}"),
+    StepKind.WITHDRAWN: (Tone.GOOD, "{evictions} withdrawn: the copies in {cluster} serve again"),
     StepKind.RETURNED: (Tone.GOOD, "{cluster} is Ready again"),
-    StepKind.CLEANED: (Tone.PLAIN, "cleaned up there: the old copies of {applications}"),
+    StepKind.CLEANED: (Tone.PLAIN, "the old copies of {applications} are deleted in {cluster}"),
     StepKind.UNJOINED: (Tone.PLAIN, "{cluster} has left the fleet"),
 }
 """Sentences of all kinds of steps but a wave, which is told in two lines."""
@@ -62,17 +62,17 @@ def is_running(outage: ClusterOutage) -> bool:
 
 
 def headline_of(outage: ClusterOutage, now: datetime) -> str:
-    """`fra-2, running for 11 min 30 s: 24 of 34 moved, 3 moving, 4 due, 2 kept, 1 held`"""
+    """`fra-2, running for 11 min 30 s: 24 of 34 moved, 3 moving, 4 due, 2 staying, 1 held`"""
     status, cluster = outage.status, outage.spec.cluster
     if is_running(outage):
         lasts = f"running, {_failed(outage, now)}" if status.failures > 1 else f"running for {_lasted(outage, now)}"
         return f"{cluster}, {lasts}: {tally(outage)}"
     ended = status.returned_at
     if ended is None:
-        took = "it has left the fleet"
+        took = "gone from the fleet"
     else:
         took = _failed(outage, ended) if status.failures > 1 else f"away for {_lasted(outage, ended)}"
-    more = " (its old copies are not cleaned up yet)" if status.phase is OutagePhase.RETURNED else ""
+    more = " (the old copies are not deleted there yet)" if status.phase is OutagePhase.RETURNED else ""
     return f"{cluster}, {took}: {tally(outage)}{more}"
 
 
@@ -94,7 +94,7 @@ def tally(outage: ClusterOutage) -> str:
     counts = [
         (status.moving, "moving"),
         (status.due, "due"),
-        (status.kept, "kept"),
+        (status.kept, "staying"),
         (status.held, "held"),
         (status.returned, "serving there again"),
         (gone, GONE),
@@ -152,13 +152,14 @@ def _told(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
         return
     tone, sentence = SENTENCES[step.kind]
     if step.kind is StepKind.FAILED_PROBE and step.reason == AGENT_SILENT:
-        sentence = "last sign of life of its agent"
+        sentence = "last report of the agent"
     said = sentence.format(
         cluster=outage.spec.cluster,
         applications=_applications(step.applications),
         evictions=counted(step.applications, "eviction"),
         who=_who(outage, step),
         are="is" if step.applications == 1 else "are",
+        stay="stays" if step.applications == 1 else "stay",
         reason=step.reason.removeprefix(_TAINT_PREFIX),
         message=step.message,
     )
@@ -175,9 +176,10 @@ def _wave(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
     if not step.healthy:
         return
     if step.healthy >= step.applications:
-        said = f"{_leaving(outage, step)} healthy" if step.applications == 1 else f"all {step.applications} healthy"
+        all_of = _leaving(outage, step)
+        said = f"{all_of} healthy" if step.applications == 1 else f"all {all_of} healthy"
     else:
-        said = f"{step.healthy} of {step.applications} healthy"
+        said = f"{step.healthy} of {step.applications} applications healthy"
     if step.healthy_at is None:
         yield StoryLine(None, None, Tone.GOOD, said)
     else:
@@ -216,7 +218,7 @@ def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) ->
     due = Counter((at, is_held) for at, is_held in instants if at is not None and at > now)
     for at, is_held in sorted(due):
         number = due[at, is_held]
-        verbs = ("is due, and stays", "are due, and stay") if is_held else ("leaves", "leave")
+        verbs = ("is due, and will be held", "are due, and will be held") if is_held else ("leaves", "leave")
         yield _line(outage, at, Tone.TO_COME, f"{_applications(number)} {verbs[number > 1]}")
     if (returning := return_to_come(outage)) is not None:
         yield returning
@@ -229,7 +231,8 @@ def taint_to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForc
     if status.no_execute_at is not None or status.not_ready_at is None or not settings.no_execute or status.braked:
         return None
     at = max(status.not_ready_at + timedelta(seconds=settings.failover_eviction_timeout), now)
-    return _line(outage, at, Tone.TO_COME, f"NoExecute, unless it is back by then{by_default}")
+    said = f"{outage.spec.cluster} gets the taint NoExecute, unless it is back by then{by_default}"
+    return _line(outage, at, Tone.TO_COME, said)
 
 
 def return_to_come(outage: ClusterOutage) -> StoryLine | None:
@@ -239,7 +242,7 @@ def return_to_come(outage: ClusterOutage) -> StoryLine | None:
     if not moved:
         return None
     what = f"the old copies of {_applications(moved)} are deleted there"
-    return StoryLine(None, None, Tone.TO_COME, f"{outage.spec.cluster} returns: {what}")
+    return StoryLine(None, None, Tone.TO_COME, f"when {outage.spec.cluster} returns, {what}")
 
 
 def _moved_since_cleaned(outage: ClusterOutage) -> int:

@@ -126,7 +126,7 @@ class _Reading:
         for stage, names in self._stages or ((None, sorted(self._revisions)),):
             for name in names:
                 is_later = stage is not None and present in order and order.index(stage.name) > order.index(present)
-                comes = f"its stage comes after {present}" if is_later else "it waits for its turn"
+                comes = f"its stage comes after {present}" if is_later else "the cluster waits for its turn"
                 said = self._said(name, comes)
                 yield ClusterRevision(
                     name, stage.name if stage is not None else "", short(self._revisions[name] or ""), said
@@ -147,9 +147,9 @@ class _Reading:
         if sight is RolloutSight.NOT_SERVING:
             is_back = self._strategy.on_failure is OnFailure.ROLLBACK and self._state.proven
             then = "all clusters go back" if is_back else "no other cluster gets it"
-            return at, f"revision {target} has failed, and {then}, unless it serves in {name} by then"
-        waits = f"a person lets it leave stage {stage.name}" if stage.pause else "the next cluster gets it"
-        return at, f"revision {target} has served for its time in {name}: {waits}"
+            return at, f"unless revision {target} serves in {name} by then, it has failed, and {then}"
+        waits = f"a person may let it leave stage {stage.name}" if stage.pause else "the next cluster gets it"
+        return at, f"if revision {target} serves in {name} until then, {waits}"
 
     def command(self, present: str) -> tuple[str, str]:
         """Command of a person, and its effect; empty where none is called for."""

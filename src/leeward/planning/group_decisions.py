@@ -195,7 +195,7 @@ class _Group:
             found = self._to(goal, name, is_leaving=is_leaving)
             if isinstance(found, str):
                 who = f"{binding.spec.resource.kind} {binding.spec.resource.name}"
-                self.refusals.append(f"not moved to {goal}, since {who} would not come: {found}")
+                self.refusals.append(f"{who} would not move along to {goal} ({found})")
                 self.refused_by.add(name)
                 break
             decided[name] = found
@@ -222,7 +222,7 @@ class _Group:
             tolerations = member.binding.spec.tolerations
             stays = cluster is None or decide_stay(cluster.taints, tolerations, member.now).due is None
             if cluster is None or (cluster.has_no_execute and stays):
-                return f"it tolerates the taints of {place}, or that is not listed"
+                return f"it tolerates the taints of {place}, or {place} is not listed"
             found = self._following(member, cluster, barred)
             opened = [task for task in found.eviction_tasks if task.from_cluster == place]
             if target_of(found.clusters) == goal and not (
@@ -267,7 +267,7 @@ class _Group:
         """Decision that it stays where it is: its size follows its template, and evictions that are finished end."""
         snapshot, place = self.members[self.own], _place_of(self.members[self.own])
         why = self.refusals[0] if self.refusals else "no cluster takes all members"
-        message, spec = f"its group {self.name} is kept together: {why}", snapshot.binding.spec
+        message, spec = f"group {self.name} stays together, because {why}", snapshot.binding.spec
         held = Condition(EVICTION_HELD_CONDITION, "True", HeldReason.GROUP_HELD.value, message)
         stays = self._asked(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), self.fleet.keys())
         opened = _leaving(stays).keys() - _leaving(snapshot).keys()

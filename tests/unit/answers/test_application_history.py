@@ -31,7 +31,7 @@ def test_a_placement_is_told_by_its_places() -> None:
     said = "Binding has been scheduled successfully. Result: {fra-2:3, ams-1:1}"
     event = Event(metadata=ObjectMeta(name="e"), reason="ScheduleBindingSucceed", message=said, last_timestamp=at(0))
     (line,) = history_of("Deployment", "default", "web", (), [event])
-    assert line.sentence == "it is placed in fra-2:3, ams-1:1"
+    assert line.sentence == "the application is placed in fra-2:3, ams-1:1"
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,13 @@ def test_a_step_that_only_went_well_is_left_out(reason: str) -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("Apply policy(pay/ledger) succeed", "policy pay/ledger claims it"),
+        ("Apply policy(pay/ledger) succeed", "policy pay/ledger claims the template"),
         (
-            "Not seen in fra-2 since 2026-11-29T22:50:52Z: its eviction is held: Its policy allows fra-2 only, and "
-            "fra-2 is down. 3 replicas stay, not evicted from fra-2 (x:NoExecute), because there is no place to go: "
-            "0/6 clusters are available: 1 cluster(s) had untolerated taint {x}.",
-            "Not seen in fra-2 since 22:50:52: its eviction is held: Its policy allows fra-2 only, and fra-2 is down.",
+            "Not seen in fra-2 since 2026-11-29T22:50:52Z: the eviction of the copy is held. Its policy allows fra-2 "
+            "only, and fra-2 is down. 3 replicas stay, not evicted from fra-2 (x:NoExecute), because there is no place "
+            "to go: 0/6 clusters are available: 1 cluster(s) had untolerated taint {x}.",
+            "Not seen in fra-2 since 22:50:52: the eviction of the copy is held. Its policy allows fra-2 only, "
+            "and fra-2 is down.",
         ),
     ],
 )

@@ -53,7 +53,7 @@ def test_nothing_is_said_of_a_copy_that_is_not_known_to_be_there(works: tuple[Wo
 
 def test_nothing_is_said_of_a_copy_in_a_cluster_that_is_not_there() -> None:
     (row,) = copies_of(picture_of([], [PLACED], [work_of("a", made=ARRIVED)]), key_of_binding(PLACED))
-    assert (row.what, row.there_since) == ("the cluster is not there", None)
+    assert (row.what, row.there_since) == ("there is no such cluster", None)
 
 
 def test_a_copy_that_leaves_is_still_there_since_it_came() -> None:
@@ -66,7 +66,7 @@ def test_a_copy_that_leaves_is_still_there_since_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    ("works", "shown"), [((work_of("a", made=ARRIVED),), "2 31 Dec 2025 -"), ((), "? - on its way")]
+    ("works", "shown"), [((work_of("a", made=ARRIVED),), "2 31 Dec 2025 -"), ((), "? - not applied yet")]
 )
 def test_explain_says_since_when_a_copy_is_there_at_least(works: tuple[Work, ...], shown: str) -> None:
     told = explain_binding(picture_of([cluster("a")], [PLACED], works), key_of_binding(PLACED))

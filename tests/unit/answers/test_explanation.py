@@ -35,7 +35,7 @@ def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(co
     hindered = msgspec.structs.replace(placed, status=status)
     told = explain_binding(picture_of([cluster("a")], [hindered]), key_of_binding(hindered))
     assert (told.state, told.needs_somebody) == (ApplicationState.HINDERED, True)
-    assert told.headline == f"It {HINDRANCES[condition_type]} (SomeReason): what is so, and where."
+    assert told.headline == f"The application {HINDRANCES[condition_type]} (SomeReason): what is so, and where."
     assert told.why[-1] == "what is so, and where (SomeReason)."
     observed = Observed(NOW, bindings=(hindered,))
     (finding,) = (found for look in (refused, found_hindered) for found in look(observed))
@@ -48,10 +48,10 @@ def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(co
 @pytest.mark.parametrize(
     ("placement", "replicas", "said"),
     [
-        (divided({"a": 1}), 2, "Nothing is due, and 0 of 2 are known to serve"),
-        (divided({"a": 1}), 1, "Nothing is due, and 0 of 1 is known to serve"),
-        (divided({"a": 1}), 0, "Nothing is due; it is scaled to none"),
-        (duplicated("a"), 0, "Nothing is due; it is scaled to none"),
+        (divided({"a": 1}), 2, "Nothing is due, and 0 of 2 replicas are known to serve"),
+        (divided({"a": 1}), 1, "Nothing is due, and 0 of 1 replica is known to serve"),
+        (divided({"a": 1}), 0, "Nothing is due; the application is scaled to 0 replicas"),
+        (duplicated("a"), 0, "Nothing is due; the application is scaled to 0 replicas"),
     ],
 )
 def test_what_serves_agrees_with_how_many_are_asked_for(placement: Placement, replicas: int, said: str) -> None:
@@ -69,15 +69,15 @@ def test_what_a_member_refuses_needs_somebody_also_where_the_rest_serves() -> No
     hindered = msgspec.structs.replace(placed, status=status)
     told = explain_binding(picture_of([cluster("a")], [hindered]), key_of_binding(hindered))
     assert (told.state, told.needs_somebody) == (ApplicationState.HINDERED, True)
-    assert told.headline == "It is not applied (AppliedFailed): in a: it is somebody else's"
+    assert told.headline == "The application is not applied (AppliedFailed): in a: it is somebody else's"
 
 
 @pytest.mark.parametrize(
     ("placement", "replicas", "said"),
     [
-        (divided({"a": 1}), 3, "its 3 replicas are seen again at once"),
-        (divided({"a": 1}), 1, "its copy is seen again at once"),
-        (duplicated("a"), 3, "its copy is seen again at once"),
+        (divided({"a": 1}), 3, "the 3 replicas there are seen again at once"),
+        (divided({"a": 1}), 1, "the copy there is seen again at once"),
+        (duplicated("a"), 3, "the copy there is seen again at once"),
     ],
 )
 def test_what_a_return_would_show_agrees_with_how_many_there_are(
@@ -85,14 +85,14 @@ def test_what_a_return_would_show_agrees_with_how_many_there_are(
 ) -> None:
     placed = binding(placement, replicas, targets(a=replicas))
     told = explain_binding(picture_of([dead("a", since=-900), cluster("b")], [placed]), key_of_binding(placed))
-    assert {each.change: each.effect for each in told.helps}["a comes back"] == said
+    assert {each.change: each.effect for each in told.helps}["if a comes back"] == said
 
 
 def test_what_has_failed_over_is_said_to_stay_though_it_would_be_placed_otherwise() -> None:
     moved = binding(divided({"a": 1, "b": 2}), 3, targets(b=3))
     told = explain_binding(picture_of([cluster("a"), cluster("b"), cluster("c")], [moved]), key_of_binding(moved))
     assert told.why[1:] == [
-        "If it were placed anew now, 2 of 3 clusters would be eligible: a, b.",
+        "If the application were placed again now, 2 of 3 clusters would be eligible: a, b.",
         "3 replicas would be divided by weight: a 3 * 1/3 = 1.00, would get 1; b 3 * 2/3 = 2.00, would get 2.",
         NOTHING_MOVES,
     ]
@@ -108,14 +108,14 @@ def test_a_cluster_that_cannot_be_looked_into_is_not_said_to_be_lost() -> None:
     refused = msgspec.structs.replace(ready, reason="StatusCollectionFailed")
     unseen = msgspec.structs.replace(unseen, status=msgspec.structs.replace(unseen.status, conditions=(refused,)))
     told = explain_binding(picture_of([dead("a"), unseen, cluster("c")], [placed]), key_of_binding(placed))
-    assert told.headline == "a is lost, b is not seen; 0 of 3 are known to serve"
+    assert told.headline == "a is lost, b is not seen; 0 of 3 replicas are known to serve"
 
 
 @pytest.mark.parametrize(
     ("follows", "said"),
     [
-        (True, "No policy has claimed it: it follows what needs it."),
-        (False, "nothing needs it any more: it stays where it is, with what others keep in it, until its own template"),
+        (True, "No policy has claimed the template: it follows the objects that need it."),
+        (False, "nothing needs it any more. Its copies stay until the template"),
         (None, "nothing needs it any more"),
     ],
 )
@@ -138,8 +138,8 @@ def test_a_claim_that_nothing_needs_any_more_is_said_to_stay(follows: bool | Non
 @pytest.mark.parametrize(
     ("held", "said"),
     [
-        (False, "what is in a is deleted when that is back"),
-        (True, "what is in a is deleted when that is back, and what replaces it is healthy"),
+        (False, "the copy in a is deleted when the cluster is back"),
+        (True, "the copy in a goes when the cluster is back and its replacement is healthy"),
     ],
 )
 def test_what_becomes_of_a_copy_in_a_lost_cluster_depends_on_what_replaces_it(*, held: bool, said: str) -> None:

@@ -47,7 +47,7 @@ def told(
         ([], [], FleetMood.EMPTY, "No cluster has joined"),
         ([M1], [], FleetMood.WELL, "The only cluster is ready"),
         ([M1, M2, M3], [row("a")], FleetMood.WELL, "All 3 clusters are ready"),
-        ([M1, cluster("m2", taints=(CORDON,))], [], FleetMood.WELL, "All 2 clusters are ready, 1 of them cordoned"),
+        ([M1, cluster("m2", taints=(CORDON,))], [], FleetMood.WELL, "All 2 clusters are ready, 1 cordoned"),
         ([M1, dead("m2")], [], FleetMood.OUTAGE, "m2 has been down for 0 s"),
         ([dead("m1"), dead("m2"), M3], [], FleetMood.OUTAGE, "m1 and m2 have been down for 0 s"),
         ([M1], [row("a", RowState.HELD, "why")], FleetMood.NEEDS_SOMEBODY, "shop/a needs somebody"),
@@ -79,8 +79,8 @@ def test_the_brake_comes_before_everything() -> None:
 
 def test_of_clusters_that_may_not_be_seen_nothing_is_said() -> None:
     story = told([dead("m1")], [row("a")], sees=False)
-    assert (story.mood, story.headline) == (FleetMood.HIDDEN, "The clusters may not be seen")
-    assert story.detail == "1 application may be seen."
+    assert (story.mood, story.headline) == (FleetMood.HIDDEN, "You have no right to see the clusters")
+    assert story.detail == "You can see 1 application."
     assert told([], [row("a", RowState.HELD, "why")], sees=False).mood is FleetMood.NEEDS_SOMEBODY
 
 
@@ -164,7 +164,7 @@ def test_a_fleet_in_an_outage_tells_of_what_was_deleted_since() -> None:
     record = look(begin(lost()), 40, lost(), here())
     for after, said in (
         (record, "0 of its 1 application run elsewhere."),
-        (look(record, 50, lost(), gone=("web",)), "1 application deleted or scaled to none since."),
+        (look(record, 50, lost(), gone=("web",)), "1 application deleted or scaled to 0 since."),
     ):
         story = fleet_story(
             picture_of([lost()], [], outages=(render(after),)), SeenRows([cluster_row(lost(), ())], {}, 0, 0)

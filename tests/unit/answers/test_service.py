@@ -81,7 +81,7 @@ def test_what_the_brake_holds_in_clusters_that_fail_serves_nobody() -> None:
     )
     gone = of(told.applications, "gone")
     assert (gone.fate, gone.reason) == (Fate.STAYS, "")
-    assert gone.message == "it stays in a, b, where nothing serves, since the brake holds it"
+    assert gone.message == "the application stays in a, b, where nothing serves, since the brake holds the eviction"
     losses = {each.loss: each for each in survey(state, losses_by(state, "cluster", 3)).losses}
     loss = losses["a+b+c"]
     assert (loss.braked, loss.nobody, loss.wanting) == (True, 1, 2)
@@ -96,7 +96,7 @@ def test_what_a_cluster_is_given_beyond_its_nodes_waits_and_does_not_serve() -> 
     assert (only.after, only.serves, only.missing, only.waiting) == ({"b": 32}, 28, 4, {"b": 4})
     assert [(each.cluster, each.waiting) for each in told.clusters] == [("a", 0), ("b", 4)]
     assert answer_of(told) == (
-        "1 application is concerned: it would serve with 28 (4 of 32 replicas missing, 4 wait for a node)"
+        "1 application is affected: it would serve with 28 (4 of 32 replicas missing, 4 wait for a node)"
     )
     losses = {each.loss: each for each in survey(state, losses_by(state, "cluster")).losses}
     assert (losses["a"].missing, losses["a"].waiting) == (4, 4)
@@ -107,7 +107,10 @@ def test_what_a_cluster_is_given_beyond_its_nodes_waits_and_does_not_serve() -> 
 
 def test_explain_does_not_take_what_waits_for_a_node_for_well() -> None:
     heavy = app("heavy", divided({"a": 1}), 6, a=6)
-    for ready, said in ((4, "Pods wait for a node in a; 4 of 6 are known to serve"), (6, "Nothing is due; 6 of 6 are")):
+    for ready, said in (
+        (4, "Pods wait for a node in a; 4 of 6 replicas are known to serve"),
+        (6, "Nothing is due; 6 of 6 replicas are"),
+    ):
         state = state_of([member("a", 4, 6)], heavy, works=there(heavy, a={"readyReplicas": ready}))
         told = explain_binding(state, next(iter(state.bindings)))
         assert (told.needs_somebody, told.headline[: len(said)]) == (ready < 6, said)

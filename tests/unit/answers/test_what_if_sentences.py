@@ -9,9 +9,9 @@ from leeward.answers.what_if import ApplicationFate, Fate, WhatIf, who_is
 from leeward.answers.what_if_sentences import answer_of
 
 ONE = {
-    Fate.CHANGED: "serves in full",
-    Fate.MOVES: "serves in full",
-    Fate.KEPT: "is kept in place",
+    Fate.CHANGED: "serves with all replicas",
+    Fate.MOVES: "serves with all replicas",
+    Fate.KEPT: "stays where it is, since its eviction is held",
     Fate.STAYS: "stays where it is",
 }
 WELL, FEWER, NOBODY = 3, 1, 0
@@ -53,12 +53,12 @@ def answer(*served: tuple[Fate, int], waiting: int = 0) -> str:
 
 @pytest.mark.parametrize("fate", ONE)
 def test_one_application_is_told_of_by_itself(fate: Fate) -> None:
-    assert answer((fate, WELL)) == f"1 application is concerned: it {ONE[fate]}"
+    assert answer((fate, WELL)) == f"1 application is affected: it {ONE[fate]}"
 
 
 @pytest.mark.parametrize("fate", Fate)
 def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fate) -> None:
-    said = "1 application is concerned: it would serve"
+    said = "1 application is affected: it would serve"
     assert answer((fate, NOBODY)) == f"{said} nobody (3 of 3 replicas missing)"
     assert answer((fate, FEWER), waiting=2) == f"{said} with 1 (2 of 3 replicas missing, 2 wait for a node)"
 
@@ -66,11 +66,11 @@ def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fa
 @pytest.mark.parametrize(
     ("served", "said"),
     [
-        ((), "no application is concerned"),
-        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "all of 2 applications serve in full"),
+        ((), "no application is affected"),
+        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "all of 2 applications serve with all replicas"),
         (
             ((Fate.MOVES, WELL), (Fate.KEPT, WELL)),
-            "all of 2 applications serve in full; 1 of them is kept in place",
+            "all of 2 applications serve with all replicas; the eviction of 1 application is held",
         ),
         (
             ((Fate.NO_ROOM, NOBODY), (Fate.MOVES, WELL)),

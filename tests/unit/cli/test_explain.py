@@ -108,7 +108,7 @@ def test_bad_input_names_the_field_and_the_way_out_and_is_no_finding(
 def test_a_file_that_is_no_picture_is_refused_by_its_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded = msgspec.to_builtins(held_fleet().recorded)
     for change, said in (
-        ({"kind": "Pod"}, "it is a leeward.dev/v1alpha1 Pod, not a leeward.dev/v1alpha1 FleetState"),
+        ({"kind": "Pod"}, "the file has a leeward.dev/v1alpha1 Pod, not a leeward.dev/v1alpha1 FleetState"),
         ({"bindings": 3}, "at `$.bindings`"),
     ):
         file = tmp_path / "bad.json"

@@ -136,7 +136,7 @@ BIG = "a: " + "x" * 10_000_000
         ("", "f.yaml: it holds no manifest"),
         ("---\n---\n", "f.yaml: it holds no manifest"),
         ("[" * 5000, "f.yaml: YAML nested deeper than 100 levels"),
-        (BIG, "f.yaml: 10000003 bytes, and 5242880 at most are read: split it"),
+        (BIG, "f.yaml: 10000003 bytes, and 5242880 at most are read; split it"),
         ("a: &a [" + "1," * 50_001 + "]", "f.yaml: YAML of more than 50000 values"),
     ],
     ids=lambda value: str(value)[:20],

@@ -181,6 +181,44 @@ def test_a_mistake_is_one_line_on_stderr(run: Run, arguments: tuple[str, ...], c
     assert err.count("\n") == 1
 
 
+def _verbs(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Names of all verbs, also of those of verbs, from the program on."""
+    for name in group.list_commands(click.Context(group)):
+        verb = group.get_command(click.Context(group), name)
+        yield from _verbs(verb, (*path, name)) if isinstance(verb, click.Group) else [(*path, name)]
+
+
+@pytest.mark.parametrize("verb", [*_verbs(program)], ids=" ".join)
+def test_a_usage_error_of_every_verb_exits_2(run: Run, verb: tuple[str, ...]) -> None:
+    code, out, err = run(*verb, "--no-such-option")
+    assert (code, out) == (2, "")
+    assert "--no-such-option" in err
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "status", "brake status", "rollout status deploy/web", "orphans", "explain deploy/web", "explain cluster/a",
+        "what-if --fail a", "resilience", "lint", "render deploy/web", "timeline", "snapshot FILE", "rehearse FILE",
+    ],
+)  # fmt: skip
+def test_a_question_exits_2_where_nobody_could_be_asked(run: Run, tmp_path: Path, question: str) -> None:
+    """Nothing listens at the address; of what needs somebody it would exit 1."""
+    file = tmp_path / "file.yaml"
+    file.write_text(
+        "{apiVersion: leeward.dev/v1alpha1, kind: Rehearsal, spec: {duration: 1m, steps: [{at: 0s, fail: [a]}]}}"
+    )
+    config = tmp_path / "config"
+    config.write_text(
+        "{apiVersion: v1, kind: Config, current-context: a, users: [{name: a, user: {}}], contexts: [{name: a, "
+        "context: {cluster: a, user: a}}], clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]}"
+    )
+    arguments = [str(file) if each == "FILE" else each for each in question.split()]
+    code, out, err = run(*arguments, "--kubeconfig", config)
+    assert (code, out) == (2, "")
+    assert "connection refused" in err
+
+
 def test_debug_shows_where_an_error_comes_from(run: Run, tmp_path: Path) -> None:
     code, _, err = run("down", "--data-dir", tmp_path / "x", "--debug")
     assert code == 1

@@ -38,7 +38,7 @@ def test_what_differs_is_a_finding(recorded: Path, capsys: pytest.CaptureFixture
     recorded.write_text(json.dumps(file))
     code, out, _ = call_verb(capsys, "replay", recorded)
     assert code == 1
-    assert "! it goes to: a:2 b:2 by 0.0.1, b:4 by " in out
+    assert "! goes to: a:2 b:2 by 0.0.1, b:4 by " in out
     assert "! held: NoPlaceToGo by 0.0.1, nothing by " in out
 
 

@@ -96,11 +96,11 @@ def test_evictions_that_are_kept_or_wait_are_counted(server: JsonServer, run: Ru
     holds(server, "web", "NothingToGain")
     holds(server, "shop", "WaitingForTurn")
     told = " ".join(run()[1].split())
-    assert "1 application is kept where it is (`leeward explain deployment/web -n x --kubeconfig " in told
+    assert "1 application stays where it is (`leeward explain deployment/web -n x --kubeconfig " in told
     assert "; 1 application waits for its turn to leave (`leeward explain deployment/shop -n x " in told
     holds(server, "mail", "NothingToGain")
     holds(server, "settings", "NothingToGain", "ConfigMap")
-    assert "2 applications are kept where they are (" in run()[1], "a ConfigMap is none, as in the Outage"
+    assert "2 applications stay where they are (" in run()[1], "a ConfigMap is none, as in the Outage"
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

@@ -52,10 +52,9 @@ def test_what_no_outage_is_like_is_not_taken_for_no_outage_at_all(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, _ = call_verb(capsys, "timeline", "--app", "deploy/none", "--from", file)
-    assert (code, out.split("\n")[2]) == (0, "v no outage is as asked for")
+    assert (code, out.split("\n")[2]) == (0, "v no outage matches")
     assert (
-        "No outage is as asked for."
-        in call_verb(capsys, "timeline", "--cluster", "eu-1", "-o", "markdown", "--from", file)[1]
+        "No outage matches." in call_verb(capsys, "timeline", "--cluster", "eu-1", "-o", "markdown", "--from", file)[1]
     )
     said = "leeward: --cluster 'nobody': there is no such cluster; choose from eu-1\n"
     assert call_verb(capsys, "timeline", "--cluster", "nobody", "--from", file) == (2, "", said)
@@ -116,10 +115,10 @@ def test_the_report_says_what_happened_what_was_held_and_how_long_it_took(
     code, out, _ = call_verb(capsys, "timeline", "-o", "markdown", "--from", file)
     assert code == 1
     assert "## eu-2, 23:48:30 UTC, 31 Dec 2025" in out
-    assert "| 23:59:52 | +11 min 22 s | 2 of 3 healthy |" in out
+    assert "| 23:59:52 | +11 min 22 s | 2 of 3 applications healthy |" in out
     assert "| default/ledger | NoPlaceToGo | Its policy allows eu-2 only, and eu-2 is down. | Held |" in out
     assert "| default/mailer | us-1:3 | 23:59:00 | 23:59:52 | 11 min 22 s |" in out
-    assert "8 more are counted, and not listed." in out
+    assert "8 more applications are counted, and not listed." in out
 
 
 def test_nobody_can_forge_a_row_or_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,9 +39,9 @@ def file(tmp_path: Path) -> Path:
 def test_what_finds_room_exits_with_0_and_says_when(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call_verb(capsys, "what-if", "--fail", "a", "--at", "+10m", "--from", file)
     lines = out.split("\n")
-    assert (code, err, lines[2]) == (0, "", "v 1 application is concerned: it serves in full")
+    assert (code, err, lines[2]) == (0, "", "v 1 application is affected: it serves with all replicas")
     assert "  Deployment default/nginx  a:2 b:2  b:4" in lines
-    assert "  +10 min 30 s  a is not Ready, nothing new is placed there" in lines
+    assert "  +10 min 30 s  a is not Ready; no new replica is placed there" in lines
     assert "  +20 min 30 s  1 application leaves" in lines
 
 
@@ -50,8 +50,8 @@ def test_shorter_clocks_are_asked_about(file: Path, capsys: pytest.CaptureFixtur
     code, out, _ = call_verb(capsys, "what-if", "--fail", "a", *clocks, "--from", file)
     lines = [" ".join(line.split()) for line in out.split("\n")]
     assert code == 0
-    assert "+10 s a is not Ready, nothing new is placed there" in lines
-    assert "+1 min 10 s a is NoExecute" in lines
+    assert "+10 s a is not Ready; no new replica is placed there" in lines
+    assert "+1 min 10 s a is tainted with NoExecute" in lines
     assert "--cluster-failure-threshold 10 s, --failover-eviction-timeout 1 min" in out
 
 
@@ -62,7 +62,7 @@ def test_what_finds_no_room_while_it_lasts_exits_with_1_though_all_come_back(
     code, out, _ = call_verb(capsys, *asked)
     assert (code, out.split("\n")[2]) == (
         1,
-        "! 1 application is concerned: it would serve nobody (4 of 4 replicas missing)",
+        "! 1 application is affected: it would serve nobody (4 of 4 replicas missing)",
     )
     assert "APPLICATION SERVE OF CORES MISSING THEN IN" in [" ".join(line.split()) for line in out.split("\n")]
     told = json.loads(call_verb(capsys, *asked, "-o", "json")[1])
@@ -138,7 +138,7 @@ def test_bad_input_names_the_field_and_the_way_out(
         ("- a", "give a file of policies"),
         (
             POLICY.replace("clusterAffinity", "clusterAffinty"),
-            "--apply: PropagationPolicy p: there is no field spec.placement.clusterAffinty: correct it, or take it out",
+            "--apply PropagationPolicy p: there is no field spec.placement.clusterAffinty; correct it, or take it out",
         ),
         (
             POLICY.replace("v1alpha1", "v1"),
@@ -165,7 +165,7 @@ def test_a_cordon_that_keeps_something_out_is_named_with_what_it_would_give(
     path.write_bytes(encode_state(picture_of([cluster("a"), cluster("b", taints=(CORDON,))], [app])))
     code, out, _ = call_verb(capsys, "what-if", "--fail", "a", "--from", path)
     assert code == 1
-    assert "WHAT WOULD HELP\n  uncordon b: it would find room\n      leeward uncordon b\n" in out
+    assert "WHAT WOULD HELP\n  uncordon b: the application would find room\n      leeward uncordon b\n" in out
 
 
 def test_a_loss_that_is_covered_and_leaves_a_cluster_full_is_noted(

@@ -64,7 +64,10 @@ def test_a_binding_names_each_cluster_in_which_it_is_held() -> None:
     assert held_in(work("False")) is None
     told = volumes_held({"b": work("True"), "a": work("True"), "c": work("False")})
     assert told is not None
-    assert told.message == "Not made in a: StatefulSet n/db: rebuilt; Not made in b: StatefulSet n/db: rebuilt"
+    assert (
+        told.message
+        == "Not made in a, because StatefulSet n/db: rebuilt; Not made in b, because StatefulSet n/db: rebuilt"
+    )
 
 
 def rebuilt(uid: str) -> Cluster:

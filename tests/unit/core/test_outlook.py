@@ -226,20 +226,20 @@ def test_each_outcome_is_told_of_its_outage() -> None:
     uncollected = lost("member1", "StatusCollectionFailed")
     assert told_of(PLACED, uncollected, cluster("member2"))[:2] == (
         Outcome.NOT_COLLECTED,
-        "it stays there, because a cluster that could not be looked at is not taken for dead.",
+        "the copy stays there, because a cluster that could not be observed is not taken for dead.",
     )
     off = PlacementSettings(evict=False)
     assert told_of(PLACED, driven_out("member1"), cluster("member2"), settings=off)[:2] == (
         Outcome.NOT_EVICTED,
-        "it stays there, because evictions are switched off.",
+        "the copy stays there, because evictions are switched off.",
     )
     assert told_of(TOLERANT, driven_out("member1"), cluster("member2"))[:2] == (
         Outcome.TOLERATED,
-        "it stays there, because it tolerates that for ever.",
+        "the copy stays there, because its policy tolerates the outage for ever.",
     )
     braked = told_of(PLACED, driven_out("member1"), cluster("member2"), brake=True)
     assert braked[0] == Outcome.HELD
-    assert braked[1].startswith("its eviction is held: most of the fleet looks dead")
+    assert braked[1].startswith("the eviction of the copy is held. Most of the fleet looks dead")
 
 
 def test_a_copy_that_gets_nothing_for_it_is_held_and_the_reason_is_told() -> None:
@@ -248,7 +248,8 @@ def test_a_copy_that_gets_nothing_for_it_is_held_and_the_reason_is_told() -> Non
     nowhere = told_of(alone, there, seconds=10)
     assert nowhere[0] == Outcome.HELD
     assert nowhere[1] == (
-        "its eviction, due at 2026-01-01T00:05:00Z, is held: Its policy allows member1 only, and member1 is down. "
+        "the eviction of the copy, due at 2026-01-01T00:05:00Z, is held. Its policy allows member1 only, and "
+        "member1 is down. "
         "1 replica stays, not evicted from member1 "
         "(cluster.karmada.io/not-ready:NoExecute), because there is no place to go: 0/1 clusters are available: "
         "1 cluster(s) had untolerated taint {cluster.karmada.io/not-ready:NoSchedule}."
@@ -306,4 +307,4 @@ def test_replicas_that_will_find_no_room_are_told_beside_those_that_move() -> No
     (outlook,) = told.outlooks
     assert (outlook.outcome, outlook.at, outlook.to) == (Outcome.EVICTION, at(600), ("member2",))
     assert "2 replicas stay, not evicted from member1 " in outlook.why
-    assert outlook.why.startswith("Not all of it finds a place: member1 is down, member2 has too little room. ")
+    assert outlook.why.startswith("Not all replicas find a place: member1 is down, member2 has too little room. ")

@@ -100,8 +100,8 @@ def test_a_binding_tells_of_works_that_are_being_deleted_and_of_no_others() -> N
     assert told is not None
     assert (told.type, told.status, told.reason) == ("leeward.dev/RemovalBlocked", "True", "Finalizers")
     assert told.message == (
-        "Still runs in member1: Deployment default/web has the finalizer a.com/x. "
-        "Still runs in member2: Deployment default/web has the finalizer a.com/x."
+        "Still runs in member1, because Deployment default/web has the finalizer a.com/x. "
+        "Still runs in member2, because Deployment default/web has the finalizer a.com/x."
     )
 
 
@@ -119,8 +119,8 @@ def test_a_binding_tells_why_a_cluster_deletes_nothing_before_whose_finalizers_k
     assert told is not None
     assert (told.reason, told.message) == (
         "Refused",
-        "Still runs in member1: the cluster refuses to delete Deployment default/web: webhook is down. "
-        "Still runs in member2: Deployment default/web has the finalizer a.com/x.",
+        "Still runs in member1, because the cluster refuses to delete Deployment default/web: webhook is down. "
+        "Still runs in member2, because Deployment default/web has the finalizer a.com/x.",
     )
 
 
@@ -138,7 +138,7 @@ def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -
     assert told is not None
     assert (told.type, told.status, told.reason) == ("leeward.dev/RemovalBlocked", "True", "ReplacementLost")
     assert told.message == (
-        "Not removed from member1, member2: what replaces it is not healthy, or its cluster is not."
+        "Not removed from member1, member2, because its replacement, or the cluster of that, is not healthy."
     )
     blocked = removal_blocked([kept("Deployment", "web", "a.com/x")])
     assert blocked is not None
@@ -148,8 +148,8 @@ def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -
     assert both is not None
     assert (both.reason, both.message) == (
         "ReplacementLost",
-        "Still runs in member2: Deployment default/web has the finalizer a.com/x. "
-        "Not removed from member1: what replaces it is not healthy, or its cluster is not.",
+        "Still runs in member2, because Deployment default/web has the finalizer a.com/x. "
+        "Not removed from member1, because its replacement, or the cluster of that, is not healthy.",
     )
 
 
@@ -389,7 +389,7 @@ def test_a_cluster_that_is_unjoined_gives_up_its_copy_under_the_brake_too() -> N
 def test_a_binding_says_that_the_brake_holds_a_removal() -> None:
     told = removals_blocked({"member1": work("member1", 3)}, {"member1": "BrakeEngaged"})
     assert told is not None
-    assert (told.reason, told.message) == ("BrakeEngaged", "Not removed from member1: the brake is engaged.")
+    assert (told.reason, told.message) == ("BrakeEngaged", "Not removed from member1, because the brake is engaged.")
     assert removals_blocked({"member1": work("member1", 3)}, {"member1": CLUSTER_NOT_READY}) is None
 
 
@@ -420,8 +420,8 @@ def test_a_work_says_why_its_copy_stays() -> None:
 def test_what_is_kept_for_another_copy_that_is_purged_is_told_with_the_reason() -> None:
     told = removals_blocked({"member1": work("member1", 3), "member2": work("member2", 3)}, kept=["member2", "member1"])
     assert told is not None
-    why = "nothing new is made before another copy, which is purged, is known to be gone"
-    assert (told.reason, told.message) == ("WaitingForPurge", f"Not removed from member1, member2: {why}.")
+    why = "no new copy is made before the purged copy is known to be gone"
+    assert (told.reason, told.message) == ("WaitingForPurge", f"Not removed from member1, member2, because {why}.")
 
 
 def test_s1_an_old_removal_waits_for_a_target_that_is_not_well() -> None:
@@ -538,5 +538,5 @@ def test_an_override_that_leaves_fewer_replicas_is_not_missed() -> None:
 def test_a_binding_says_which_copies_are_not_scaled_down() -> None:
     told = removals_blocked({}, larger=["member1", "member3"])
     assert told is not None
-    message = "Not scaled down in member1, member3: what replaces it is not healthy."
+    message = "Not scaled down in member1, member3, because the replacement is not healthy."
     assert (told.reason, told.message) == ("ReplacementLost", message)

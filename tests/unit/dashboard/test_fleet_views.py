@@ -287,6 +287,23 @@ def test_replicas_that_wait_for_a_node_are_missed_on_the_page_as_in_status() -> 
     assert serving(renderer.render(seen(known, 3))) == ("Starting", 0)
 
 
+def test_the_totals_of_the_page_are_the_sums_of_status() -> None:
+    """Clusters are four; of one nothing is seen. The page also counts what waits for a node there, beside what runs."""
+    known = a_fleet(40, 4)
+    known[0].update({f"c{n}": with_cores(cluster(f"c{n}")) for n in range(3)}, c3=dead("c3"))
+    now = seen(known, 0)
+    told = FleetRenderer(WHOLE_SIGHT).render(now)
+    rows = [cluster_row(each, tuple(now.bindings)) for each in now.clusters]
+    tiles = [msgspec.json.decode(tile) for tile in told["clusters"].values()]
+    summary, ready = msgspec.json.decode(told[FLEET][FLEET]), [row for row in rows if row.ready == "True"]
+    rooms = [next(each for each in tile["room"] if each["resource"] == "cpu") for tile in tiles if tile["room"]]
+    assert (len(tiles), len(ready)) == (len(rows), 3)
+    assert sum(each["allocatable"] for each in rooms) == sum(row.cores or 0 for row in rows) == 24
+    assert sum(each["requested"] for each in rooms) == sum(row.cores_allocated or 0 for row in ready) == 3
+    assert summary["replicas"] == sum(row.replicas for row in rows) == 80
+    assert summary["applications"] == len(now.bindings) == 40
+
+
 def serving(told: Collections) -> tuple[str, int]:
     """Verdict on the application 3, and the number of those that serve nobody."""
     row = next(msgspec.json.decode(row) for key, row in told["applications"].items() if key.endswith("/app3"))

@@ -36,4 +36,4 @@ def test_who_may_see_a_part_is_told_how_many_more_there_are() -> None:
     told = told_to(OPEN)
     assert "open/web" in told
     assert "closed" not in told
-    assert "1 more are counted, and not listed." in told
+    assert "1 more applications are counted, and not listed." in told

@@ -91,7 +91,7 @@ def test_what_would_find_no_room_elsewhere_is_told(room: int, found: list[str]) 
     assert rules_in(report) == found
     if found:
         assert report.findings[0].sentence == (
-            "Deployment default/nginx: 2 replicas would find no place when a is lost: "
+            "Deployment default/nginx would have no other cluster for 2 replicas if a is lost. "
             "Its policy allows a and b only: a is down, b has too little room."
         )
 
@@ -163,7 +163,7 @@ def test_a_lazy_policy_has_not_begun_to_select(activation: Literal["", "Lazy"], 
     [
         (
             ("a", "gone"),
-            "allows a only, of the clusters that have joined: if that is lost, there is no second place; gone has",
+            "allows a only, of the clusters that have joined: if a is lost, no other cluster takes over; gone has",
         ),
         (("gone",), "names no cluster that has joined: nothing that it selects is placed; gone has not joined"),
         (("membr1",), "is placed; membr1 has not joined (member1 has)"),
@@ -185,7 +185,7 @@ def test_a_region_that_holds_the_constraint_alone_is_named() -> None:
     placement = msgspec.structs.replace(AGGREGATED, cluster_affinity=None, spread_constraints=spread.spread_constraints)
     report = linted(fleet(clusters, app(placement, 2, e1=1, u1=1), policies=[policy(placement)]))
     assert rules_in(report) == ["LW004"]
-    assert "asks for at least 2 regions: when u1 is lost, the rest cannot give it" in report.findings[0].sentence
+    assert "asks for at least 2 regions: if u1 is lost, the other clusters are too few" in report.findings[0].sentence
     more = linted(
         fleet([*clusters, roomy("u2", 9, region="us")], app(placement, 2, e1=1), policies=[policy(placement)])
     )

@@ -144,7 +144,7 @@ def test_a_copy_that_is_kept_by_choice_is_not_missed_while_another_one_serves() 
             "Its policy allows m1 only, and m1 is down. 2 replicas stay: 0/6 clusters",
             "Its policy allows",
         ),
-        ("BrakeEngaged", "not evicted from m1: most of the fleet looks dead", "The brake holds evictions"),
+        ("BrakeEngaged", "not evicted from m1, because most of the fleet looks dead", "The brake holds evictions"),
         ("NothingToGain", "kept in m1. Leaving gains nothing", "kept in m1. Leaving gains nothing"),
     ],
 )
@@ -210,4 +210,7 @@ def test_what_a_member_refuses_is_hindered() -> None:
         AggregatedStatusItem(cluster_name="m2", applied_message="why"),
     )
     told = msgspec.structs.replace(PLACED, status=msgspec.structs.replace(PLACED.status, aggregated_status=items))
-    assert (row_of(told).state, row_of(told).message) == (RowState.HINDERED, "it is not applied: in m2: why")
+    assert (row_of(told).state, row_of(told).message) == (
+        RowState.HINDERED,
+        "the application is not applied: in m2: why",
+    )

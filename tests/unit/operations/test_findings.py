@@ -11,6 +11,9 @@ import pytest
 import leeward.core
 from kubeapi.codec import from_wire
 from kubeapi.core import Lease
+from leeward.answers.cluster_explanation import explain_cluster
+from leeward.answers.fleet_state import FleetState
+from leeward.answers.fleet_story import SeenRows, fleet_story
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import NOT_SEEN_SINCE, lease_of_agent
@@ -23,6 +26,7 @@ from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterState, cluster_row, unreadable_row
 from leeward.operations.findings import HOLDS, Finding, Hold, Observed, Severity, hold_of
 from leeward.operations.status import findings_of
+from tests.fleet_pictures import picture_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "observability.md"
 NOW = datetime(2026, 11, 22, 2, 41, 17, tzinfo=UTC)
@@ -90,8 +94,11 @@ def test_a_fleet_that_is_well_has_no_findings() -> None:
     ("seen", "says"),
     [
         (dead("fra-2"), "fra-2 is not ready since 02:30:17, 11 min: connection refused"),
-        (dead("fra-2", "Unknown", "ClusterStatusUnknown"), "fra-2 is not heard of since 02:30:17, 11 min: connection"),
-        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 cannot be looked into since 02:30:17, 11 min: c"),
+        (
+            dead("fra-2", "Unknown", "ClusterStatusUnknown"),
+            "fra-2 has stopped reporting since 02:30:17, 11 min: connection",
+        ),
+        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 cannot be observed since 02:30:17, 11 min: c"),
         (
             ready("fra-2", nodeSummary={"totalNum": 3, "readyNum": 0}),
             "fra-2 answers, and none of its 3 nodes is ready",
@@ -119,7 +126,9 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
     )
     seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), ready("elsewhere"), bindings=there)
     (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
-    assert finding.details == ("5 applications: 1 moving, 1 due at 02:45:17 (in 4 min), 1 not due, 1 kept, 1 waiting",)
+    assert finding.details == (
+        "5 applications: 1 moving, 1 due at 02:45:17 (in 4 min), 1 not due yet, 1 staying, 1 waiting",
+    )
 
 
 def test_an_application_is_due_later_by_the_time_that_nobody_watched() -> None:
@@ -142,15 +151,17 @@ def test_the_brake_holds_what_is_in_a_dead_cluster_and_is_not_due_yet() -> None:
     forever = {"clusterTolerations": [{"operator": "Exists"}]}
     there = (binding("a", "fra-2"), binding("b", "fra-2", placement=forever), binding("c", leaving="fra-2"))
     engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters look dead")
-    for brake, what in ((engaged, "1 moving, 1 not due, 1 held"), (None, "1 moving, 2 not due")):
+    for brake, what in ((engaged, "1 moving, 1 not due yet, 1 held"), (None, "1 moving, 2 not due yet")):
         found = findings_of(observed(dead("fra-2"), bindings=there, brake=brake))
         (lost,) = (each for each in found if each.about == "cluster/fra-2")
         assert lost.details == (f"3 applications: {what}",)
 
 
 def test_every_reason_of_a_held_eviction_has_a_meaning_and_stands_on_the_page() -> None:
-    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (held|kept|waiting) \|", PAGE.read_text(), re.MULTILINE)
-    documented = {reason: Hold(hold) for row, hold in rows for reason in re.findall(r"\w+", row)}
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (held|stays|waiting) \|", PAGE.read_text(), re.MULTILINE)
+    documented = {
+        reason: Hold("kept" if hold == "stays" else hold) for row, hold in rows for reason in re.findall(r"\w+", row)
+    }
     assert set(HOLDS) == set(HeldReason)
     assert documented == HOLDS
 
@@ -223,10 +234,13 @@ def test_who_serves_nobody_comes_first_then_who_serves_with_fewer() -> None:
     fewer = named("shop", reported(lost, well), held)
     starts = named("new", reported(item("a"), item("b"), at="2026-11-22T02:41:00Z"))
     whole = named("web", reported(well, {**well, "clusterName": "a"}))
-    found = findings_of(observed(dead("a"), ready("b"), bindings=(whole, starts, fewer, nobody)))
+    draining = ready("c", taints=(DRAIN,))
+    brake = BrakeReading(Brake(NOW - timedelta(seconds=28)), "1 of 1 clusters look dead")
+    there = (whole, starts, fewer, nobody, binding("last", "c"))
+    found = findings_of(observed(draining, dead("a"), ready("b"), bindings=there, brake=brake))
     assert [(each.about, each.sentence) for each in found[:2]] == [
-        ("applications", "1 of 4 applications serves nobody"),
-        ("applications", "1 of 4 applications serves with fewer replicas than it is to have"),
+        ("applications", "1 of 5 applications serves nobody"),
+        ("applications", "1 of 5 applications serves with fewer replicas than wanted"),
     ]
     assert found[0].details == (
         "Deployment payments/ledger, 0 of 4 ready: `leeward explain deployment/ledger -n payments`",
@@ -234,6 +248,20 @@ def test_who_serves_nobody_comes_first_then_who_serves_with_fewer() -> None:
     assert found[1].details == (
         "Deployment payments/shop, 2 of 4 ready: `leeward explain deployment/shop -n payments`",
     )
+    order = [each.about.partition("/")[0] for each in found[2:]]
+    assert order == ["brake", "bindings", "cluster", "cluster"], "what is held, who is lost, and what comes last"
+
+
+def test_an_outage_has_one_beginning_in_every_answer() -> None:
+    """`Ready` turns with the threshold, and the condition LastSeen has the first probe that failed."""
+    seen_last = condition("leeward.dev/LastSeen", "False", "ClusterNotReachable", at="2026-11-22T02:29:47Z")
+    turned = condition("Ready", "False", "ClusterNotReachable", "connection refused")
+    lost = cluster("fra-2", turned, seen_last)
+    assert only(observed(lost)).sentence == "fra-2 is not ready since 02:29:47, 12 min: connection refused"
+    state = FleetState(msgspec.structs.replace(picture_of([lost], ()).recorded, as_of=NOW))
+    rows = SeenRows([cluster_row(lost, ())], {}, 0, 0)
+    assert fleet_story(state, rows).headline == "fra-2 has been down for 12 min"
+    assert explain_cluster(state, "fra-2").headline == "fra-2: Not ready since 02:29:47, 12 min: connection refused"
 
 
 @pytest.mark.parametrize(("pods", "told"), [("4", True), ("2", False)])
@@ -401,7 +429,7 @@ def test_a_brake_is_a_finding_while_it_is_engaged_or_overruled() -> None:
     [
         ("one", 29, ""),
         ("one", 660, "karmada-scheduler has not renewed its lease since 02:30:17, 11 min: does it run?"),
-        ("", 660, "karmada-scheduler has been led by nobody since 02:30:17, 11 min: does it run?"),
+        ("", 660, "karmada-scheduler has no leader since 02:30:17, 11 min: does it run?"),
     ],
 )
 def test_a_component_that_renews_no_lease_is_named(holder: str, age_seconds: int, says: str) -> None:
@@ -423,7 +451,7 @@ def test_a_shard_that_its_leader_relies_on_is_named_when_nobody_works_for_it() -
     works, dead = lease_of("leeward-shard-0-of-3", "two", 1), lease_of("leeward-shard-1-of-3", "three", 660)
     of_before = lease_of("leeward-shard-1-of-2", "", 660)
     assert [each.sentence for each in findings_of(observed(leases=(leader, works, dead, of_before)))] == [
-        "leeward-shard-2-of-3 has never been led: the leader leaves work to it, does it run?",
+        "leeward-shard-2-of-3 has never had a leader, and has work: does it run?",
         "leeward-shard-1-of-3 has not renewed its lease since 02:30:17, 11 min: does it run?",
     ]
 
@@ -505,7 +533,7 @@ def test_what_will_count_soon_comes_after_what_needs_somebody() -> None:
     assert told(seen) == [
         (Severity.NEEDS_SOMEBODY, "d is not ready since 02:30:17, 11 min: connection refused"),
         (Severity.SOON, "b is failing since 02:40:49, 28 s: refused"),
-        (Severity.SOON, "c is being drained since 02:31:17, 10 min: 1 resource still there"),
+        (Severity.SOON, "c is being drained since 02:31:17, 10 min: 1 resource still in the cluster"),
     ]
 
 

@@ -33,7 +33,7 @@ def test_what_the_slowest_waited_for_is_a_toleration_only_where_a_taint_evicted(
 
 DEAD = lost(NO_EXECUTE)
 NO_GAIN = {"due_at": at(630), "hold": held(HeldReason.NOTHING_TO_GAIN)}
-KEPT = "kept there: NothingToGain"
+KEPT = "there: NothingToGain"
 
 
 def kept(outage: ClusterOutage) -> list[str]:
@@ -49,12 +49,12 @@ def web_was_kept() -> OutageRecord:
 
 def test_a_step_goes_on_naming_who_was_meant_and_nobody_who_has_its_reason_later() -> None:
     record = web_was_kept()
-    assert kept(render(record)) == [f"default/web is {KEPT}"]
+    assert kept(render(record)) == [f"default/web stays {KEPT}"]
     both = look(record, 720, DEAD, here("nginx", **NO_GAIN))
-    assert kept(render(both)) == [f"2 applications are {KEPT}"]
-    assert kept(render(look(record, 720, DEAD, gone=("web",)))) == [f"1 application is {KEPT}"]
+    assert kept(render(both)) == [f"2 applications stay {KEPT}"]
+    assert kept(render(look(record, 720, DEAD, gone=("web",)))) == [f"1 application stays {KEPT}"]
     without_web = look(both, 730, DEAD, gone=("web",))
-    assert kept(render(without_web)) == [f"2 applications are {KEPT}"]
+    assert kept(render(without_web)) == [f"2 applications stay {KEPT}"]
 
 
 def test_a_picture_that_is_newer_than_the_steps_names_nobody_else_in_them() -> None:
@@ -64,7 +64,7 @@ def test_a_picture_that_is_newer_than_the_steps_names_nobody_else_in_them() -> N
     nginx = replace(nginx, status=replace(nginx.status, conditions=(says,)))
     now = brought_up_to_date(outage, picture_of([dead("member1", since=-900)], [nginx], outages=(outage,)))
     assert [(each.name, each.reason) for each in now.status.listed] == [("nginx", "NothingToGain")]
-    assert kept(now) == [f"2 applications are {KEPT}"], "as the object tells at its next write"
+    assert kept(now) == [f"2 applications stay {KEPT}"], "as the object tells at its next write"
 
 
 def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:
@@ -74,9 +74,9 @@ def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:
     record = look(record, 650, DEAD, gone("web", is_replaced=True), gone("nginx", is_replaced=True))
     assert tally(render(record)) == "2 of 2 moved"
     record = look(record, 700, DEAD, gone=("web",))
-    assert tally(render(record)) == "1 of 1 moved, 1 deleted or scaled to none since"
+    assert tally(render(record)) == "1 of 1 moved, 1 deleted or scaled to 0 since"
     outage = render(look(record, 710, DEAD, gone=("nginx",)))
-    assert tally(outage) == "2 applications were there, and are deleted or scaled to none since"
+    assert tally(outage) == "2 applications were there, and are deleted or scaled to 0 since"
     assert "2 applications leave (tolerate 5 min), to member2" in [
         line.sentence for line in story_of(outage, NOW, SettingsInForce())
     ]

@@ -74,7 +74,7 @@ def test_a_binding_has_its_old_words_replaced_and_nothing_else_changed() -> None
     assert [each.pop("purgeMode") for each in patched["spec"]["gracefulEvictionTasks"]] == ["Never", "Directly"]
     assert (patched["metadata"], patched["spec"].keys()) == (binding["metadata"], {"gracefulEvictionTasks"})
     assert response["warnings"] == [
-        "spec.gracefulEvictionTasks[1].purgeMode: Immediately is read as Directly: write Directly, since Karmada 1.19 "
+        "spec.gracefulEvictionTasks[1].purgeMode: Immediately is read as Directly; write Directly, since Karmada 1.19 "
         "refuses Immediately"
     ]
 

@@ -59,7 +59,7 @@ export const ROW_MARKS: Record<RowState, Mark> = {
   Due: { word: "Due", icon: "due", tone: "warn" },
   Undecided: { word: "Not decided yet", icon: "due", tone: "warn" },
   Waiting: { word: "Waiting", icon: "due", tone: "plain" },
-  Kept: { word: "Kept by choice", icon: "kept", tone: "plain" },
+  Kept: { word: "Stays by choice", icon: "kept", tone: "plain" },
   Moved: { word: "Moved", icon: "moved", tone: "ok" },
   InPlace: { word: "In place", icon: "ready", tone: "ok" },
 };

@@ -39,7 +39,7 @@ from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
 
 BRAKED = "Stopped: the brake is engaged; `leeward brake` says why."
-UNSETTLED = "The clusters have not been looked at again since the control plane started: each keeps what it has."
+UNSETTLED = "No cluster was observed since the control plane started: each cluster keeps its revision."
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +133,13 @@ class Rollouts:
     ) -> RolloutDecision:
         target = live.id if live is not None else before.target if before is not None else ""
         if live is None:
-            message = "An override policy that may apply cannot be read: each cluster keeps what it has."
+            message = "An override policy that may apply cannot be read: each cluster keeps its revision."
             return undecided(before, target, standings, Reason.UNREADABLE, message)
         wishes = wishes_of(binding)
         try:
             strategy: RolloutStrategy = parse_rollout(binding.metadata.annotations[ROLLOUT_ANNOTATION])
         except OptionFault as error:
-            message = f"{error}. Each cluster keeps what it has: correct the annotation of the policy."
+            message = f"{error}. Each cluster keeps its revision: correct the annotation of the policy."
             return undecided(before, target, standings, Reason.UNREADABLE, message, wishes, known)
         blind = BRAKED if self._holds.is_braked else ""
         if not self._holds.attention.has_settled(now):

@@ -91,7 +91,7 @@ class DependencyOrder:
         if missing and now < (until := began.setdefault(cluster, now) + LONGEST_WAIT):
             return until
         if missing:
-            message = f"Work in {cluster} is written without what it needs: {', '.join(missing)} is not there yet."
+            message = f"The Work in {cluster} is written before the objects that it needs: {', '.join(missing)}."
             self._recorder.warning(RESOURCE_BINDINGS, binding, "DependenciesMissing", message)
         self._keep_waiting(key_of(binding), began.keys() - {cluster})
         return None
@@ -113,7 +113,7 @@ class DependencyOrder:
         key = key_of(binding)
         for cluster, objects in sorted(refused.items()):
             if self._told.get(key, {}).get(cluster) != objects:
-                message = f"Nobody relies on the copy in {cluster}, which does not have what it needs: {objects}."
+                message = f"Leeward does not rely on the copy in {cluster}: the cluster does not have {objects}."
                 self._recorder.warning(RESOURCE_BINDINGS, binding, "DependenciesRefused", message)
         self._told.pop(key, None)
         if refused:

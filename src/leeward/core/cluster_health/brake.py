@@ -41,8 +41,8 @@ VANISHED: BrakeReason = "ClustersVanished"
 ROUNDING = timedelta(seconds=2)
 """Difference of dates in whole seconds, and of probes that are asked at once."""
 _SILENT = (
-    "which fell silent at once and share no region, zone or provider, so that it may be the way to them: no automatic "
-    "eviction starts before {until}, or `leeward brake release`"
+    "These clusters fell silent at once and share no region, zone or provider, so the network to them may be down. "
+    "Automatic evictions are held until {until}, or until `leeward brake release`"
 )
 
 
@@ -156,15 +156,15 @@ def decide_brake(
         silence = follow_silence(silence, now, bounds, watched, is_silent=is_silent_now, overruled=brake.overruled)
     if until is not None and is_silent_now and silence is not None and not silence.spent:
         until = min(until, watched.moved(silence.since) + timedelta(seconds=settings.silence_seconds))
-        message = f"{count} ({', '.join(dead)}), {_SILENT.format(until=format_time(until))}"
+        message = f"{count} ({', '.join(dead)}). {_SILENT.format(until=format_time(until))}"
         return BrakeDecision(Brake(brake.since or now, silence=silence), message, until, "SilentAtOnce")
     if (alarming or is_silent_now) and brake.overruled:
         state = Brake(overruled=True, silence=silence)
         return BrakeDecision(state, f"released by hand: {count}", reason="Overruled")
     if alarming:
         message = (
-            f"{count} ({', '.join((*dead, *vanished))}): no automatic eviction starts until they are back, "
-            "or `leeward brake release`"
+            f"{count} ({', '.join((*dead, *vanished))}). Automatic evictions are held until the clusters are back, "
+            "or until `leeward brake release`"
         )
         return BrakeDecision(Brake(brake.since or now, silence=silence), message, reason=_alarm(vanished))
     missing = _missing(vanished) if vanished and not dead else count
@@ -190,7 +190,7 @@ def _decide_calm(
         return BrakeDecision(Brake(silence=silence), f"released: {count}", over_at)
     state = Brake(brake.since, calm_since, silence=silence)
     reason = "SilentAtOnce" if silence is not None and not silence.spent else _alarm(vanished)
-    return BrakeDecision(state, f"{count}: about to be released", release_at, reason)
+    return BrakeDecision(state, f"{count}; the brake is about to be released", release_at, reason)
 
 
 def silent_until(
@@ -255,7 +255,7 @@ def _of_vanished(vanished: Collection[str], listed: int) -> str:
         return ""
     return (
         f"; {len(vanished)} of {listed + len(vanished)} are not listed, though nobody has unjoined them "
-        f"({', '.join(sorted(vanished))}): what names them stays as it is"
+        f"({', '.join(sorted(vanished))}), and bindings that name them stay as they are"
     )
 
 
@@ -266,7 +266,7 @@ def _missing(vanished: Collection[str]) -> str:
     return (
         f"{', '.join(names)} {'is' if one else 'are'} in no list of clusters, and nobody has unjoined "
         f"{'it' if one else 'them'} (there {'is its execution space' if one else 'are their execution spaces'} "
-        f"{spaces}): what names {'it' if one else 'them'} stays as it is"
+        f"{spaces}); bindings that name {'it' if one else 'them'} stay as they are"
     )
 
 

@@ -45,14 +45,14 @@ class Outcome(StrEnum):
 
 
 TAILS: Mapping[Outcome, str] = {
-    Outcome.EVICTION: "it is evicted from there at {at} to {to}, unless the cluster is back by then{why}",
-    Outcome.HELD: "its eviction{at} is held: {why}",
-    Outcome.TOLERATED: "it stays there, because it tolerates that for ever",
-    Outcome.NOT_EVICTED: "it stays there, because evictions are switched off",
-    Outcome.NOT_COLLECTED: "it stays there, because a cluster that could not be looked at is not taken for dead",
-    Outcome.NODES_NOT_READY: "nothing is evicted for that alone; `failover.application` in the policy moves what stays "
-    "unhealthy",
-    Outcome.UNDECIDED: "what becomes of it is decided at {at}",
+    Outcome.EVICTION: "the copy there is evicted at {at} to {to}, unless the cluster is back by then{why}",
+    Outcome.HELD: "the eviction of the copy{at} is held. {why}",
+    Outcome.TOLERATED: "the copy stays there, because its policy tolerates the outage for ever",
+    Outcome.NOT_EVICTED: "the copy stays there, because evictions are switched off",
+    Outcome.NOT_COLLECTED: "the copy stays there, because a cluster that could not be observed is not taken for dead",
+    Outcome.NODES_NOT_READY: "nothing is evicted for that alone; `failover.application` in the policy moves copies "
+    "that stay unhealthy",
+    Outcome.UNDECIDED: "Leeward decides about the copy there at {at}",
 }
 
 
@@ -87,7 +87,8 @@ class Outlook:
         at = format_time(self.at) if self.at is not None else ""
         if self.outcome is Outcome.HELD:
             at = at and f", due at {at},"
-        why = f"; {self.why}" if self.why and self.outcome is Outcome.EVICTION else self.why
+        said = f"{self.why[:1].upper()}{self.why[1:]}"
+        why = f"; {self.why}" if self.why and self.outcome is Outcome.EVICTION else said
         tail = TAILS[self.outcome].format(at=at, to=", ".join(self.to) or "no other cluster", why=why)
         return f"{self.outage.head}: {tail.rstrip('.')}."
 

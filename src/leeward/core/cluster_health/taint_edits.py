@@ -55,7 +55,7 @@ def edit_taints(taints: Sequence[Taint], edits: Iterable[TaintEdit], *, overwrit
         if edit.remove and not found:
             raise TaintProblem(f'taint "{edit}" not found')
         if not edit.remove and found and not overwrite:
-            raise TaintProblem(f"it has the taint {edit} already: add --overwrite to give it another value")
+            raise TaintProblem(f"the cluster has the taint {edit} already: add --overwrite to give it another value")
         result = tuple(taint for taint in result if taint not in found)
         if not edit.remove:
             result = (*result, Taint(key=edit.key, effect=edit.effect, value=edit.value))

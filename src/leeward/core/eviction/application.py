@@ -151,7 +151,7 @@ def held_failure(failures: FailedCopies, refused: Unplaceable) -> Condition:
     in_vain = failures.memory.in_vain
     if len(in_vain) > 1:
         names = ", ".join(sorted(in_vain))
-        looks = f"it is or was unhealthy in {names}, which looks like a bad release, and no other cluster fits"
+        looks = f"the application is or was unhealthy in {names}, as by a bad release, and no other cluster fits"
         return _held(HeldReason.UNHEALTHY_EVERYWHERE, failures, f"{looks}: {refused.told}")
     return _held(HeldReason.NO_PLACE_TO_GO, failures, f"there is no place to go: {refused.told}")
 
@@ -165,7 +165,7 @@ def held_for_state(failures: FailedCopies, error: StateNotPreserved) -> Conditio
 
 
 def _held(reason: HeldReason, failures: FailedCopies, why: str) -> Condition:
-    message = f"not evicted from {failures.describe()}: {why}"
+    message = f"not evicted from {failures.describe()}, because {why}"
     return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason.value, message=message)
 
 

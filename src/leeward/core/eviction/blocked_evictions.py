@@ -22,25 +22,25 @@ from leeward.core.scheduling import Unplaceable
 _ALARMS = {
     HeldReason.BRAKE_ENGAGED.value: "the brake is engaged",
     "ClustersVanished": "clusters are missing from the list, and nobody has unjoined them",
-    "SilentAtOnce": "clusters fell silent at once, and it may be the way to them",
+    "SilentAtOnce": "clusters fell silent at once, and the network to them may be down",
 }
 _BY_GUARD = {
-    HeldReason.NOTHING_TO_GAIN: "kept in {}: the Job has ended there, and would run once more elsewhere",
-    HeldReason.RUN_UNDER_WAY: "not evicted from {} yet: its Job runs there, and would begin anew elsewhere; with "
-    f"purgeMode {PurgeMode.DIRECTLY} it moves at once",
-    HeldReason.NOT_CONFIRMED: "not evicted from {}: it answers again, or nobody has looked at it since the control "
-    "plane watches again",
+    HeldReason.NOTHING_TO_GAIN: "held in {}, because the Job has ended there, and would run once more elsewhere",
+    HeldReason.RUN_UNDER_WAY: "not evicted from {} yet, because the Job runs there, and would begin again elsewhere; "
+    f"with purgeMode {PurgeMode.DIRECTLY} it moves at once",
+    HeldReason.NOT_CONFIRMED: "not evicted from {}, because the cluster answers again, or was not observed since the "
+    "control plane watches again",
 }
 
 
 def alarm_of(reason: str) -> str:
     """Words for the alarm of the brake, by the reason of its condition."""
-    return _ALARMS.get(reason, "most of the fleet looks dead, or begins to")
+    return _ALARMS.get(reason, "most of the fleet looks dead, or begins to fail")
 
 
 def why_braked(reason: str) -> str:
     """Sentence why the brake holds evictions, with the way out."""
-    return f"{alarm_of(reason)}: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; `leeward brake release` overrules it"
+    return f"{alarm_of(reason)}; see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; `leeward brake release` overrules it"
 
 
 def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
@@ -63,8 +63,8 @@ def held_for_place(
 
 def held_without_gain(kept: Sequence[Eviction]) -> Condition:
     """Condition by S12: it would be deleted there, and nothing new would run anywhere for it."""
-    gain = "Leaving gains nothing, and nothing has to be made anew when the cluster is back"
-    return _held(HeldReason.NOTHING_TO_GAIN, f"kept in {_list(kept)}: no further cluster would take it. {gain}")
+    gain = "An eviction gains nothing, and nothing has to be made again when the cluster is back"
+    return _held(HeldReason.NOTHING_TO_GAIN, f"held in {_list(kept)}, because no other cluster would take it. {gain}")
 
 
 def held_by_guard(reason: HeldReason, kept: Sequence[Eviction]) -> Condition | None:
@@ -77,10 +77,10 @@ def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason
     if not kept or reason is None:
         return None
     if reason is HeldReason.VOLUMES_STAY:
-        return _held(reason, f"kept in {_list(kept)}: {why_volumes_stay(binding)}")
+        return _held(reason, f"held in {_list(kept)}, because {why_volumes_stay(binding)}")
     others = f"what others keep in a {binding.spec.resource.kind} would be deleted with it"
-    way_out = f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it all the same"
-    return _held(reason, f"kept in {_list(kept)}: {others}; {way_out}")
+    way_out = f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it nevertheless"
+    return _held(reason, f"held in {_list(kept)}, because {others}; {way_out}")
 
 
 def held_deferred(
@@ -96,12 +96,12 @@ def held_deferred(
         for each in waiting
     )
     why = "; ".join(dict.fromkeys(reasons))
-    return _held(HeldReason.WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
+    return _held(HeldReason.WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet, because {why}")
 
 
 def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Condition:
-    way_out = "remove the rule from failover.cluster.statePreservation to let it go without"
-    return _held(HeldReason.STATE_NOT_PRESERVED, f"not evicted from {_list(due)}: {error}; {way_out}")
+    way_out = "remove the rule from failover.cluster.statePreservation to evict the copy without its state"
+    return _held(HeldReason.STATE_NOT_PRESERVED, f"not evicted from {_list(due)}, because {error}; {way_out}")
 
 
 def held_tasks(
@@ -114,17 +114,17 @@ def held_tasks(
     """Condition that something due does not happen, where it is not for want of a place. `targets` are the clusters
     where the binding is to run."""
     if braked:
-        return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {why_braked(brake_reason)}")
+        return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}, because {why_braked(brake_reason)}")
     purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not t.purge_rules.keeps_copy]
     if purging:
-        before = f"the one in {', '.join(purging)} is known to be gone"
-        return _held(HeldReason.WAITING_FOR_PURGE, f"purge mode Directly: no new copy is made before {before}")
+        before = f"the copy in {', '.join(purging)} is known to be gone"
+        return _held(HeldReason.WAITING_FOR_PURGE, f"no new copy is made before {before} (purgeMode Directly)")
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)
         if assessment.is_under_way:
             return _held(HeldReason.RUN_UNDER_WAY, f"the copy in {clusters} stays until the Job ends that replaces it")
         why = _why_not_healthy({name: works.get(name) for name in sorted(targets)})
-        return _held(HeldReason.REPLACEMENT_MISSING, f"the copy in {clusters} stays: {why}")
+        return _held(HeldReason.REPLACEMENT_MISSING, f"the copy in {clusters} stays, because {why}")
     suppressed = ", ".join(task.from_cluster for task in assessment.kept if task.suppress_deletion)
     if suppressed:
         return _held(HeldReason.DELETION_SUPPRESSED, f"the copy in {suppressed} stays, because suppressDeletion is set")
@@ -136,12 +136,12 @@ def _why_not_healthy(targets: Mapping[str, Work | None]) -> str:
     needed = {name: refused_dependencies(work) for name, work in replacements.items()}
     refused = [f"{name} does not have {objects}" for name, objects in needed.items() if objects]
     if refused:
-        return f"nobody relies on what replaces it, which needs more than is there: {'; '.join(refused)}"
+        return f"its replacement lacks what it needs ({'; '.join(refused)})"
     unknown = [
         n for n, w in replacements.items() if ResourceHealth.UNKNOWN in map(health_in, w.status.manifest_statuses)
     ]
     if not unknown:
-        return "; ".join(_where_not_healthy(targets)) or "what replaces it is not healthy, or not there"
+        return "; ".join(_where_not_healthy(targets)) or "its replacement is not healthy, or does not exist"
     kinds = (status.identifier for name in unknown for status in replacements[name].status.manifest_statuses)
     unjudged = [each.kind for each in kinds if lacks_health_rule(_manifest_of(each))]
     if unjudged:
@@ -153,12 +153,12 @@ def _why_not_healthy(targets: Mapping[str, Work | None]) -> str:
 
 
 def _where_not_healthy(targets: Mapping[str, Work | None]) -> Iterator[str]:
-    """`what replaces it is not healthy in fra-2`, of all targets that may be at fault."""
+    """`its replacement is not healthy in fra-2`, of all targets that may be at fault."""
     known = {name: work or Work() for name, work in targets.items()}
     unhealthy = [n for n, w in known.items() if ResourceHealth.UNHEALTHY in map(health_in, w.status.manifest_statuses)]
     unapplied = [name for name, work in known.items() if not is_applied(work) and name not in unhealthy]
     for what, names in (("healthy", unhealthy), ("applied", unapplied)):
-        yield from [f"what replaces it is not {what} in {', '.join(names)}"] if names else ()
+        yield from [f"its replacement is not {what} in {', '.join(names)}"] if names else ()
 
 
 def _manifest_of(identifier: ResourceIdentifier) -> ReadOnlyManifest:
@@ -169,7 +169,7 @@ def _manifest_of(identifier: ResourceIdentifier) -> ReadOnlyManifest:
 
 def held_refused(why: str) -> Condition:
     """Condition that the decision would have broken an invariant."""
-    return _held(HeldReason.DECISION_REFUSED, f"nothing is moved: {why}; it is decided again after a minute")
+    return _held(HeldReason.DECISION_REFUSED, f"nothing is moved, because {why}; Leeward decides again after a minute")
 
 
 def _held(reason: HeldReason, message: str) -> Condition:

@@ -26,7 +26,7 @@ class Deferral(StrEnum):
     """Reason why an eviction waits for the evictions of other bindings, for people."""
 
     RATE = "evictions are spaced out by --resource-eviction-rate"
-    DRAIN_BUDGET = "it is drained with a budget"
+    DRAIN_BUDGET = "the cluster is drained with a budget"
 
 
 class Hold(Enum):

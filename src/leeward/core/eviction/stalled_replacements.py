@@ -128,8 +128,10 @@ def _judge(binding: Binding, target: TargetCluster, row: KnownCopy) -> tuple[Sta
         return None
     applied, since = work.applied, known.since
     if since is not None:
-        why = f"{known.told} of {target.replicas} replicas became ready" if target.replicas else "it is not healthy"
-        why = f"of what was moved there {why}"
+        why = (
+            f"{known.told} of {target.replicas} replicas became ready" if target.replicas else "the copy is not healthy"
+        )
+        why = f"where {why}"
     elif applied is not None and applied.status == "False":
         since = max((at for at in (applied.last_transition_time, _expected_since(cluster, work)) if at), default=None)
         why = f"{NOT_TAKEN}{applied.message}"

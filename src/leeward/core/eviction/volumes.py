@@ -118,9 +118,9 @@ def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:
 def why_volumes_stay(binding: Binding) -> str:
     """Reason why a StatefulSet does not move, and the ways out."""
     return (
-        f"its volumes ({_listed(noted_claims(binding)) or UNKNOWN}) would stay behind, and it would "
-        f"start empty; if storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "
-        f"(not with purgeMode {PurgeMode.NEVER}); with purgeMode {PurgeMode.DIRECTLY} it moves without them"
+        f"its volumes ({_listed(noted_claims(binding)) or UNKNOWN}) would stay behind, and its replacement would "
+        f"start empty. If storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "
+        f"(not with purgeMode {PurgeMode.NEVER}). With purgeMode {PurgeMode.DIRECTLY} it moves without its volumes"
     )
 
 

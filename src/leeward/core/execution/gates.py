@@ -168,9 +168,9 @@ def _sentence(held: HeldCopy) -> str:
     what = (
         f"the replacement in {held.cluster} does not start"
         if held.starts
-        else f"nobody relies on the replacement in {held.cluster}, and the old copy stays"
+        else f"Leeward does not rely on the replacement in {held.cluster}, and the old copy stays"
     )
     if held.gate is None:
         return f"{what}: {held.sight.why}"
     where = f" in {held.cluster}" if held.gate.is_in_target else "" if held.gate.webhook else " in the control plane"
-    return f"{what}: it waits for {described(held.gate)}{where}: {held.sight.why or 'it was not looked at yet'}"
+    return f"{what}: it waits for {described(held.gate)}{where} ({held.sight.why or 'not looked at yet'})"

@@ -65,7 +65,7 @@ def why_held(cluster: str) -> str:
 def volumes_held(works: Mapping[str, Work]) -> Condition | None:
     """The condition of a binding of which Works, by cluster, are held back."""
     found = {cluster: held for cluster, work in sorted(works.items()) if (held := held_in(work)) is not None}
-    told = [f"Not made in {cluster}: {held.message}" for cluster, held in found.items()]
+    told = [f"Not made in {cluster}, because {held.message}" for cluster, held in found.items()]
     return Condition(VOLUMES_HELD_CONDITION, "True", REASON, "; ".join(told)) if told else None
 
 

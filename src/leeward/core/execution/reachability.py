@@ -51,7 +51,7 @@ def reachability(
     faults = {cluster: fault for cluster in sorted(serving) if (fault := _fault(works[cluster], services, cluster))}
     if not faults:
         return Condition(REACHABLE_CONDITION, "True", REACHABLE, "a Service leads to it wherever it serves")
-    message = "; ".join(f"it serves in {cluster}, where {said}" for cluster, (_, said) in faults.items())
+    message = "; ".join(f"the application serves in {cluster}, where {said}" for cluster, (_, said) in faults.items())
     reason = next(each for each in (NO_SERVICE, NO_ENDPOINTS, NO_ADDRESS) if each in dict(faults.values()))
     return Condition(REACHABLE_CONDITION, "False", reason, message)
 

@@ -54,7 +54,7 @@ def leaving(cluster: str, why: str) -> Condition | None:
         BRAKE_ENGAGED: "as long as the brake is engaged",
         STILL_USED: "as long as a copy in that cluster uses it",
     }
-    how_long = until.get(why, "until other clusters surely serve all that is asked for")
+    how_long = until.get(why, "until other clusters surely serve all replicas")
     message = f"Not wanted in cluster {cluster}. Its copy stays {how_long}; then it is deleted."
     return Condition(LEAVING_CONDITION, "True", why, message) if why else None
 
@@ -74,21 +74,21 @@ def removals_blocked(
         if work.metadata.deletion_timestamp is not None
         and (blocked := find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)) is not None
     }
-    told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found.items()]
+    told = [f"Still runs in {cluster}, because {blocked.message}." for cluster, blocked in found.items()]
     held = [cluster for cluster, why in sorted(waiting.items()) if why not in (CLUSTER_NOT_READY, STILL_USED)]
     reasons = {blocked.reason for blocked in found.values()}
     reason = next(
         (each for each in (REFUSED, HeldReason.VOLUMES_STAY, HeldReason.RUN_UNDER_WAY) if each in reasons), FINALIZERS
     )
     if kept:
-        reason, why = WAITING_FOR_PURGE, "nothing new is made before another copy, which is purged, is known to be gone"
-        told.append(f"Not removed from {', '.join(sorted(kept))}: {why}.")
+        reason, why = WAITING_FOR_PURGE, "no new copy is made before the purged copy is known to be gone"
+        told.append(f"Not removed from {', '.join(sorted(kept))}, because {why}.")
     if larger:
         reason = REPLACEMENT_LOST
-        told.append(f"Not scaled down in {', '.join(larger)}: what replaces it is not healthy.")
+        told.append(f"Not scaled down in {', '.join(larger)}, because the replacement is not healthy.")
     if held:
         brake = any(waiting[cluster] == BRAKE_ENGAGED for cluster in held)
         reason = BRAKE_ENGAGED if brake else REPLACEMENT_LOST
-        why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"
-        told.append(f"Not removed from {', '.join(held)}: {why}.")
+        why = "the brake is engaged" if brake else "its replacement, or the cluster of that, is not healthy"
+        told.append(f"Not removed from {', '.join(held)}, because {why}.")
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None

@@ -187,11 +187,11 @@ def _hold_of(sight: CopySight, there: ClusterSight) -> tuple[MoveState, str, str
 
 def _of_what_is_not_due(sight: CopySight, there: ClusterSight) -> tuple[MoveState, str, str]:
     if not looks_dead(there.cluster):
-        return MoveState.KEPT, NOT_COLLECTED, "a cluster that could not be looked at is not taken for dead"
+        return MoveState.KEPT, NOT_COLLECTED, "a cluster that could not be observed is not taken for dead"
     if not there.evicts:
         return MoveState.KEPT, NOT_EVICTED, "evictions are switched off"
     if sight.tolerated_seconds is None:
-        return MoveState.KEPT, TOLERATED, "it tolerates that for ever"
+        return MoveState.KEPT, TOLERATED, "its policy tolerates the outage for ever"
     if there.braked:
         return MoveState.HELD, HeldReason.BRAKE_ENGAGED.value, why_braked(HeldReason.BRAKE_ENGAGED.value)
     return MoveState.DUE, Outcome.HELD.value if sight.held_then else "", sight.held_then

@@ -70,7 +70,7 @@ def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[s
         return ""
     allowed = _allowed(result, spec, clusters)
     lacks_groups = "MinGroups" in result.message
-    passing = "" if lacks_groups else "has too little room" if result.kind != "FitError" else "cannot take it now"
+    passing = "" if lacks_groups else "has too little room" if result.kind != "FitError" else "cannot take the copy now"
     reasons = {name: _reason(name, result, spec, clusters) or passing for name in allowed}
     refused = {name: reason for name, reason in reasons.items() if reason}
     if lacks_groups and (wanted := _least(spec, [clusters[name] for name, reason in reasons.items() if not reason])):
@@ -92,7 +92,7 @@ def _subject(
     if not allowed:
         return "Its policy matches no cluster that has joined"
     if len(allowed) == len(clusters) and not _named(spec):
-        begins = "No cluster takes it" if result.kind == "FitError" else "Not all of it finds a place"
+        begins = "No cluster fits" if result.kind == "FitError" else "Not all replicas find a place"
         return f"{begins}: {', '.join(why)}"
     many = len(allowed) > MOST_NAMED
     only = f"{len(allowed)} of {len(clusters)} clusters" if many else f"{_and(allowed)} only"
@@ -140,7 +140,7 @@ def _reason(name: str, result: Unplaceable, spec: ResourceBindingSpec, clusters:
     if taint is not None and (not said or _TAINT.search(said)):
         return _BY_KEY.get(taint.key, f"has the taint {taint}")
     if any(task.from_cluster == name for task in spec.graceful_eviction_tasks):
-        return "is being left"
+        return "has an eviction under way"
     if "did not have the API resource" in said:
         return f"does not serve the kind {spec.resource.kind}"
     if found := _NO_FIELD.search(said):
@@ -160,7 +160,7 @@ def _told(reasons: Mapping[str, str]) -> Iterator[str]:
 
 
 def _least(spec: ResourceBindingSpec, passing: Sequence[Cluster]) -> str:
-    """`2 clusters, and only fra-1 can take it`, of the first spread constraint that is not met."""
+    """`2 clusters, and only fra-1 fits`, of the first spread constraint that is not met."""
     constraints = (spec.placement or Placement()).spread_constraints
     counted = [
         ("cluster", each, {cluster.name for cluster in passing}) for each in constraints if is_over_clusters(each)
@@ -172,8 +172,8 @@ def _least(spec: ResourceBindingSpec, passing: Sequence[Cluster]) -> str:
     for title, constraint, there in counted:
         if len(there) < constraint.min_groups:
             number = f"{constraint.min_groups} {title}{'' if constraint.min_groups == 1 else 's'}"
-            only = f"only {_and(sorted(there))} can" if 0 < len(there) <= MOST_NAMED else f"only {len(there)} can"
-            return f"{number}, and {only if there else 'none can'} take it"
+            only = f"only {_and(sorted(there)) if len(there) <= MOST_NAMED else len(there)}" if there else "none"
+            return f"{number}, and {only} {'fits' if len(there) < 2 else 'fit'}"
     return ""
 
 

@@ -119,15 +119,15 @@ def _taken_back(
     goal = state.proven if state.is_under_way else state.previous
     goal = goal if goal in known else ""
     reason = Reason.UNDONE if undone else Reason.ROLLED_BACK
-    what = "was taken back" if undone else "has failed and was taken back"
+    what = "was rolled back" if undone else "has failed and was rolled back"
     if not goal:
         kept = {name: state.target if each.revision is None else each.revision for name, each in standings.items()}
-        message = f"Revision {short(state.target)} {what}, and no revision before it is known: change the template."
+        message = f"Revision {short(state.target)} {what}, and no earlier revision is known: change the template."
         return RolloutDecision(state, kept, reason, message)
     wanted = {n: KEPT if each.revision == KEPT else goal for n, each in standings.items()}
     message = (
         f"Revision {short(state.target)} {what}: all clusters are to have revision {short(goal)}. "
-        "Change the template, or `leeward rollout resume` to try it again."
+        f"To try {short(state.target)} again, run `leeward rollout resume` or change the template."
     )
     return RolloutDecision(structs.replace(state, clusters={}, stage=""), wanted, reason, message)
 
@@ -146,7 +146,7 @@ def _failure(
 ) -> RolloutDecision:
     message = (
         f"Revision {short(state.target)} does not serve in {_listed(failed)} after {strategy.deadline_seconds} s: no "
-        "other cluster gets it. Mend the template, or `leeward rollout undo`."
+        "other cluster gets it. Correct the template, or run `leeward rollout undo`."
     )
     return RolloutDecision(state, as_they_are(state, standings), Reason.FAILED, message)
 
@@ -218,7 +218,7 @@ class _Advance:
             )
             return self._held(Reason.PROGRESSING, message, stage)
         others = sorted(set(down) - set(mine))
-        message = f"Stopped in stage {stage.name}: {_listed(others)} does not serve; the others keep what they have."
+        message = f"Stopped in stage {stage.name}: {_listed(others)} does not serve. Others keep their revision."
         return self._held(Reason.NOT_SERVING, message, stage)
 
     def _await(self, stage: RolloutStage, waits: Sequence[str]) -> RolloutDecision:
@@ -237,13 +237,13 @@ class _Advance:
         if self.wishes.paused:
             return self._paused(stage)
         message = (
-            f"Stage {stage.name} was not done when its last cluster ceased to be a target, as by a failover. The next "
-            f"cluster there goes on with it; `leeward rollout resume` lets revision {self._target} go on without."
+            f"Stage {stage.name} lost its last cluster before it was done, as by a failover. It goes on with its next "
+            f"cluster; `leeward rollout resume` lets revision {self._target} go on without that."
         )
         return self._held(Reason.WAITING, message, stage)
 
     def _outage(self, stage: RolloutStage, unseen: Sequence[str]) -> RolloutDecision:
-        message = f"Stopped in stage {stage.name}: {_listed(unseen)} cannot be seen; each cluster keeps what it has."
+        message = f"Stopped in stage {stage.name}: {_listed(unseen)} cannot be seen. Each cluster keeps its revision."
         return self._held(Reason.OUTAGE, message, stage)
 
     def _down(self, stage: RolloutStage, names: Sequence[str]) -> Sequence[str]:

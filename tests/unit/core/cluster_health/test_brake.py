@@ -119,8 +119,8 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             0,
             (),
             "FleetLooksDead",
-            "3 of 4 clusters look dead (lost0, lost1, lost2): no automatic eviction starts until they are back, "
-            "or `leeward brake release`",
+            "3 of 4 clusters look dead (lost0, lost1, lost2). Automatic evictions are held until the clusters "
+            "are back, or until `leeward brake release`",
         ),
         (
             Brake(),
@@ -128,20 +128,27 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             0,
             ("gone2", "gone1"),
             "ClustersVanished",
-            "1 of 2 clusters look dead; 2 of 4 are not listed, though nobody has unjoined them (gone1, gone2): "
-            "what names them stays as it is (lost0, gone2, gone1): no automatic eviction starts until they are back, "
-            "or `leeward brake release`",
+            "1 of 2 clusters look dead; 2 of 4 are not listed, though nobody has unjoined them (gone1, gone2), "
+            "and bindings that name them stay as they are (lost0, gone2, gone1). Automatic evictions are held until "
+            "the clusters are back, or until `leeward brake release`",
         ),
         (Brake(overruled=True), fleet(0, 3), 0, (), "Overruled", "released by hand: 3 of 3 clusters look dead"),
-        (Brake(at(0)), fleet(2, 1), 5, (), "FleetLooksDead", "1 of 3 clusters look dead: about to be released"),
+        (
+            Brake(at(0)),
+            fleet(2, 1),
+            5,
+            (),
+            "FleetLooksDead",
+            "1 of 3 clusters look dead; the brake is about to be released",
+        ),
         (
             Brake(at(0)),
             fleet(3, 0),
             5,
             ("gone",),
             "ClustersVanished",
-            "0 of 3 clusters look dead; 1 of 4 are not listed, though nobody has unjoined them (gone): "
-            "what names them stays as it is: about to be released",
+            "0 of 3 clusters look dead; 1 of 4 are not listed, though nobody has unjoined them (gone), "
+            "and bindings that name them stay as they are; the brake is about to be released",
         ),
         (
             Brake(),
@@ -150,7 +157,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             ("gone",),
             "ClustersVanished",
             "gone is in no list of clusters, and nobody has unjoined it (there is its execution space "
-            "karmada-es-gone): what names it stays as it is",
+            "karmada-es-gone); bindings that name it stay as they are",
         ),
         (
             Brake(),
@@ -159,7 +166,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             ("b", "a"),
             "ClustersVanished",
             "a, b are in no list of clusters, and nobody has unjoined them (there are their execution spaces "
-            "karmada-es-a, karmada-es-b): what names them stays as it is",
+            "karmada-es-a, karmada-es-b); bindings that name them stay as they are",
         ),
         (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters look dead"),
     ],
@@ -264,7 +271,7 @@ def test_its_state_is_plain_to_see_in_the_config_map() -> None:
         "type": "Engaged",
         "status": "True",
         "reason": "FleetLooksDead",
-        "message": "1 of 3 clusters look dead: about to be released",
+        "message": "1 of 3 clusters look dead; the brake is about to be released",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     overruled = render_brake(decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS))

@@ -78,7 +78,7 @@ def test_what_is_named_twice_is_told_with_all_its_names() -> None:
 def test_a_taint_gets_no_other_value_unless_that_is_asked_for() -> None:
     with pytest.raises(TaintProblem) as told:
         edit_taints((Taint("a", "NoExecute", "1"),), parse_taint_edits(["a=2:NoExecute"]))
-    assert str(told.value) == "it has the taint a:NoExecute already: add --overwrite to give it another value"
+    assert str(told.value) == "the cluster has the taint a:NoExecute already: add --overwrite to give it another value"
     with pytest.raises(TaintProblem) as told:
         edit_taints((), parse_taint_edits(["a-"]))
     assert str(told.value) == 'taint "a" not found'

@@ -474,15 +474,15 @@ def test_what_is_held_back_says_since_when_it_fails_and_where_else_it_has() -> N
         "leeward.dev/EvictionHeld",
         "True",
         "NoPlaceToGo",
-        "not evicted from a (unhealthy since 2026-01-01T00:00:00Z): there is no place to go: none fits",
+        "not evicted from a (unhealthy since 2026-01-01T00:00:00Z), because there is no place to go: none fits",
     )
     both = FailedCopies(BindingMemory().noting({"b": at(0)}, ("a",)), reported(b="Unhealthy"))
     assert held_failure(both, Unplaceable("FitError", "none fits", {})) == Condition(
         "leeward.dev/EvictionHeld",
         "True",
         "UnhealthyEverywhere",
-        "not evicted from b (unhealthy since 2026-01-01T00:00:00Z): it is or was unhealthy in a, b, which looks like "
-        "a bad release, and no other cluster fits: none fits",
+        "not evicted from b (unhealthy since 2026-01-01T00:00:00Z), because the application is or was unhealthy "
+        "in a, b, as by a bad release, and no other cluster fits: none fits",
     )
 
 

@@ -104,16 +104,16 @@ def test_s11_what_finds_no_place_says_how_much_of_it_stays_where(
 def test_s12_what_gains_nothing_says_so() -> None:
     assert said(held_without_gain((M1, M2))) == (
         "NothingToGain",
-        f"kept in {LISTED}: no further cluster would take it. Leaving gains nothing, and "
-        "nothing has to be made anew when the cluster is back",
+        f"held in {LISTED}, because no other cluster would take it. An eviction gains nothing, and "
+        "nothing has to be made again when the cluster is back",
     )
 
 
 def test_s12_what_others_live_in_names_its_kind_and_the_way_to_evict_it_all_the_same() -> None:
     assert said(held_in_place(BOUND, (M1, M2), HeldReason.SHARED_RESOURCE)) == (
         "SharedResource",
-        f"kept in {LISTED}: what others keep in a Deployment would be deleted with it; "
-        "annotate the policy with leeward.dev/evict-shared-resources=true to evict it all the same",
+        f"held in {LISTED}, because what others keep in a Deployment would be deleted with it; "
+        "annotate the policy with leeward.dev/evict-shared-resources=true to evict it nevertheless",
     )
 
 
@@ -122,9 +122,9 @@ def test_s12_what_would_leave_its_volumes_behind_names_them_and_the_ways_out() -
     bound = msgspec.structs.replace(BOUND, metadata=metadata)
     assert said(held_in_place(bound, (M1, M2), HeldReason.VOLUMES_STAY)) == (
         "VolumesStay",
-        f"kept in {LISTED}: its volumes (data, logs) would stay behind, and it would start empty; if storage is "
-        "replicated, annotate the policy with leeward.dev/volumes-follow=true (not with purgeMode Never); "
-        "with purgeMode Directly it moves without them",
+        f"held in {LISTED}, because its volumes (data, logs) would stay behind, and its replacement would start "
+        "empty. If storage is replicated, annotate the policy with leeward.dev/volumes-follow=true (not with purgeMode "
+        "Never). With purgeMode Directly it moves without its volumes",
     )
     assert held_in_place(bound, (), HeldReason.VOLUMES_STAY) is None
 
@@ -133,11 +133,12 @@ def test_who_waits_for_a_turn_says_each_reason_once() -> None:
     paced = {"m1": Deferral.RATE, "m2": Deferral.RATE, "m3": Deferral.DRAIN_BUDGET}
     assert said(held_deferred((M1, M2), paced, {"m3": 2})) == (
         "WaitingForTurn",
-        f"not evicted from {LISTED} yet: evictions are spaced out by --resource-eviction-rate",
+        f"not evicted from {LISTED} yet, because evictions are spaced out by --resource-eviction-rate",
     )
     both = said(held_deferred((M1, M2), {"m1": Deferral.DRAIN_BUDGET, "m2": Deferral.RATE}, {"m1": 2}))
     assert both[1].endswith(
-        " yet: it is drained with a budget, 2 at a time; evictions are spaced out by --resource-eviction-rate"
+        " yet, because the cluster is drained with a budget, 2 at a time; "
+        "evictions are spaced out by --resource-eviction-rate"
     )
     assert held_deferred((), paced, {}) is None
 
@@ -145,8 +146,8 @@ def test_who_waits_for_a_turn_says_each_reason_once() -> None:
 def test_s13_an_outage_that_nobody_has_confirmed_says_why_it_does_not_count() -> None:
     assert said(held_by_guard(HeldReason.NOT_CONFIRMED, (M1, M2))) == (
         "NotConfirmed",
-        f"not evicted from {LISTED}: it answers again, or nobody has looked at it since the control plane watches "
-        "again",
+        f"not evicted from {LISTED}, because the cluster answers again, or was not observed since the control "
+        "plane watches again",
     )
     assert held_by_guard(HeldReason.NOT_CONFIRMED, ()) is None
 
@@ -154,8 +155,8 @@ def test_s13_an_outage_that_nobody_has_confirmed_says_why_it_does_not_count() ->
 def test_a_state_that_would_be_lost_names_the_way_out() -> None:
     assert said(held_for_lost_state((M1, M2), StateNotPreserved("the label job: no status"))) == (
         "StateNotPreserved",
-        f"not evicted from {LISTED}: the label job: no status; "
-        "remove the rule from failover.cluster.statePreservation to let it go without",
+        f"not evicted from {LISTED}, because the label job: no status; "
+        "remove the rule from failover.cluster.statePreservation to evict the copy without its state",
     )
 
 
@@ -178,7 +179,7 @@ SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", s
             ("m3",),
             (M1, M2),
             "BrakeEngaged",
-            f"not evicted from {LISTED}: most of the fleet looks dead, or begins to: see ConfigMap "
+            f"not evicted from {LISTED}, because most of the fleet looks dead, or begins to fail; see ConfigMap "
             "karmada-system/leeward-brake; `leeward brake release` overrules it",
         ),
         (
@@ -186,14 +187,14 @@ SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", s
             ("m3",),
             (),
             "WaitingForPurge",
-            "purge mode Directly: no new copy is made before the one in m1, m2 is known to be gone",
+            "no new copy is made before the copy in m1, m2 is known to be gone (purgeMode Directly)",
         ),
         (
             SUPPRESSED,
             ("m3", "m4"),
             (),
             "ReplacementMissing",
-            "the copy in m3, m4 stays: what replaces it is not applied in m5",
+            "the copy in m3, m4 stays, because its replacement is not applied in m5",
         ),
         (
             SUPPRESSED,
@@ -222,7 +223,7 @@ def test_where_nothing_is_overdue_nothing_is_held() -> None:
 @pytest.mark.parametrize(
     ("unknown", "why"),
     [
-        (("m1",), "what replaces it is not healthy in m5, m6; what replaces it is not applied in m7"),
+        (("m1",), "its replacement is not healthy in m5, m6; its replacement is not applied in m7"),
         (
             ("m1", "m6", "m5"),
             "the health of its replacement in m5, m6 is not known. Where a script or a webhook that interprets "
@@ -233,7 +234,7 @@ def test_where_nothing_is_overdue_nothing_is_held() -> None:
 def test_s16_where_nobody_says_whether_a_replacement_is_healthy_that_is_told(unknown: Sequence[str], why: str) -> None:
     works = {name: _reporting("Unknown" if name in unknown else "Unhealthy") for name in ("m1", "m5", "m6")}
     condition = held_tasks(Assessment((task("m4"),), (), ("m4",), None), (), works, ["m6", "m5", "m7"])
-    assert said(condition) == ("ReplacementMissing", f"the copy in m4 stays: {why}")
+    assert said(condition) == ("ReplacementMissing", f"the copy in m4 stays, because {why}")
 
 
 def _reporting(health: Health) -> Work:

@@ -110,7 +110,7 @@ def test_l2_a_cluster_that_has_said_something_since_has_the_whole_time_from_then
     assert found == StalledTargets((), at(LATE + ahead + GRACE_SECONDS + 0.000001))
 
 
-TWO_OF_THREE = "of what was moved there 2 of 3 replicas became ready"
+TWO_OF_THREE = "where 2 of 3 replicas became ready"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_l2_what_was_moved_and_does_not_serve_says_how_much_of_it_and_why(
 def test_l2_a_resource_without_replicas_is_not_healthy() -> None:
     copy = made("member2", None, BEGAN)
     (found,) = judged(COPIES, copy, LATE, replicas=0).targets
-    assert found.why == "of what was moved there it is not healthy"
+    assert found.why == "where the copy is not healthy"
 
 
 @pytest.mark.parametrize(

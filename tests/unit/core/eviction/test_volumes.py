@@ -122,9 +122,9 @@ def test_s12_a_set_of_which_a_binding_says_nothing_may_have_volumes(
 def test_why_volumes_stay_is_told_with_the_ways_out(annotations: dict[str, str], claims: str) -> None:
     made = ResourceBinding(metadata=ObjectMeta(name="db", annotations=annotations), spec=bound().spec)
     assert why_volumes_stay(made) == (
-        f"its volumes ({claims}) would stay behind, and it would start empty; if storage is replicated, annotate the "
-        "policy with leeward.dev/volumes-follow=true (not with purgeMode Never); with purgeMode Directly it moves "
-        "without them"
+        f"its volumes ({claims}) would stay behind, and its replacement would start empty. If storage is replicated, "
+        "annotate the policy with leeward.dev/volumes-follow=true (not with purgeMode Never). With purgeMode Directly "
+        "it moves without its volumes"
     )
 
 

@@ -125,7 +125,7 @@ def test_what_was_cleaned_up_in_an_earlier_failure_is_not_cleaned_up_again() -> 
     failed = look(look(failed, 810, failing(720, 750), here("other")), 860, failing(720, 750), moving)
     coming = return_to_come(render(failed))
     assert coming is not None
-    assert coming.sentence == "member1 returns: the old copies of 1 application are deleted there"
+    assert coming.sentence == "when member1 returns, the old copies of 1 application are deleted there"
     gone_there = with_sight(moving, task=None, is_behind=False)
     assert steps_of(look(failed, 910, back, done, gone_there)) == [(at(700), 1), (at(910), 1)]
 

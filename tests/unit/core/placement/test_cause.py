@@ -59,12 +59,12 @@ def refused(placement: Placement, *clusters: Cluster) -> Unplaceable:
             (DOWN, GPU, cluster("a")),
             "Its policy allows fra-2 and gpu-1 only: fra-2 is down, gpu-1 has the taint dedicated=gpu:NoSchedule.",
         ),
-        (Placement(), (DOWN, CORDONED), "No cluster takes it: fra-2 is down, fra-3 is cordoned."),
+        (Placement(), (DOWN, CORDONED), "No cluster fits: fra-2 is down, fra-3 is cordoned."),
         (Placement(), (), "No cluster has joined."),
         (
             spread_over(3),
             (DOWN, cluster("a"), cluster("b")),
-            "Its policy wants at least 3 clusters, and only a and b can take it: fra-2 is down.",
+            "Its policy wants at least 3 clusters, and only a and b fit: fra-2 is down.",
         ),
     ],
 )
@@ -79,7 +79,7 @@ def test_the_cause_names_the_policy_and_the_clusters(
 
 def test_of_many_clusters_only_numbers_are_told() -> None:
     many = [cluster(f"c{n}", taints=GPU.spec.taints) for n in range(40)]
-    said = "No cluster takes it: 40 clusters have the taint dedicated=gpu:NoSchedule."
+    said = "No cluster fits: 40 clusters have the taint dedicated=gpu:NoSchedule."
     assert refused(Placement(), *many).cause == said
 
 
