@@ -103,7 +103,7 @@ async def test_each_instant_of_an_outage_is_told_before_it_comes_and_so_is_where
     assert told.state is ApplicationState.OUTAGE
     assert told.reasons_at == leaves
     of_cluster = await explain_cluster(world, "member1")
-    assert leaves == instant_of(of_cluster, "1 application is due to leave it")
+    assert leaves == instant_of(of_cluster, "1 application is due to leave member1")
     assert leaves == instant_of(of_cluster, "1 application is due, and will be held"), "solo has no other place"
     (kept,) = [verdict.clusters for verdict in told.verdicts if not verdict.plugin]
     await world.until(lambda: NO_EXECUTE in world.taints("member1"))
