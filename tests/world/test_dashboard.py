@@ -160,7 +160,7 @@ async def test_what_is_held_is_told_first_and_needs_somebody(world: World) -> No
         line = page.fleet["coming"][0]
         assert (line["word"], line["about"], line["at"]) == ("Held", f"application/{WEB}", None)
         assert line["sentence"].startswith("default/web: ")
-        assert page.fleet["detail"].endswith("1 needs somebody.")
+        assert page.fleet["detail"].endswith("1 application needs somebody.")
 
 
 @in_world()

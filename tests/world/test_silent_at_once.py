@@ -69,7 +69,7 @@ def test_s4_two_clusters_that_fall_silent_at_once_are_held_for_ten_minutes(size:
         told = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION)
         assert told is not None
         explained = [step.sentence for step in explain_cluster(await picture(world), "member1").next]
-        for sentence in (told.message, next(each for each in explained if "nothing leaves it" in each)):
+        for sentence in (told.message, next(each for each in explained if "no application leaves" in each)):
             assert "clusters fell silent at once" in sentence
             assert "most of the fleet" not in sentence
         await world.stop_controllers()
