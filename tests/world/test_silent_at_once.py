@@ -70,8 +70,8 @@ def test_s4_two_clusters_that_fall_silent_at_once_are_held_for_ten_minutes(size:
         assert told is not None
         explained = [step.sentence for step in explain_cluster(await picture(world), "member1").next]
         for sentence in (told.message, next(each for each in explained if "no application leaves" in each)):
-            assert "clusters fell silent at once" in sentence
-            assert "most of the fleet" not in sentence
+            assert "lusters fell silent at once" in sentence
+            assert "most of the fleet" not in sentence.lower()
         await world.stop_controllers()
         world.start_controllers()
         assert await moved_within(world, 400) is None, "also after a restart"
