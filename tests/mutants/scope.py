@@ -31,6 +31,7 @@ WRITERS = (
     "leeward/controllers/policies.py",
     "leeward/controllers/removals/removal_holds.py",
     "leeward/controllers/scheduler/decision_writer.py",
+    "leeward/controllers/binding/deleted_bindings.py",
     "leeward/controllers/binding/unwanted_works.py",
     "leeward/controllers/binding/work_writing.py",
     "leeward/runtime/brake.py",

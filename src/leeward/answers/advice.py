@@ -29,6 +29,7 @@ from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
 from leeward.core.quota.enforcement import EXCEEDED, QUOTA_EXCEEDED
 from leeward.core.scheduling.affinity import is_in_any_term
+from leeward.core.wording import listed
 
 MOST_TRIED = 8
 """Changes of one sort that are tried: each is a decision."""
@@ -160,8 +161,7 @@ def naming(binding: Binding, clusters: Sequence[Cluster]) -> Iterator[Advice]:
         clusters = [each for each in clusters if is_in_any_term(unnamed.spec, each)]
     named = [each.name for each in clusters][:MOST_NAMED]
     if patch := _naming(binding, named) if named else {}:
-        listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
-        yield from of_policy(binding, f"name {listed} in the policy", {"placement": patch})
+        yield from of_policy(binding, f"name {listed(named)} in the policy", {"placement": patch})
     yield from of_policy(binding, "let the policy allow all clusters", allowing_all(binding))
 
 

@@ -21,6 +21,7 @@ from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.loss_coverage import CoverageReason
 from leeward.core.placement.cause import cause_in
+from leeward.core.wording import listed
 from leeward.operations.applications import NEEDS_SOMEBODY, SETTLED, ApplicationRow, RowState, ServiceLevel
 from leeward.operations.clusters import ClusterRow, ClusterState
 from leeward.operations.outage_story import GONE, gone_since, headline_of, is_running, return_to_come, taint_to_come
@@ -325,6 +326,4 @@ def titled(row: ApplicationRow) -> str:
 
 
 def shortened(names: Sequence[str]) -> str:
-    if len(names) > MOST_NAMED:
-        return f"{', '.join(names[:2])} and {len(names) - 2} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))
+    return f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > MOST_NAMED else listed(names)

@@ -25,6 +25,7 @@ from leeward.answers.what_waits import with_waits
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.blocked_evictions import alarm_of
+from leeward.core.wording import listed
 from leeward.operations.clusters import is_application
 
 TIGHT_SHARE = 0.95
@@ -241,6 +242,4 @@ def _instants(state: FleetState, change: ImaginedChange, found: Projection) -> I
 def who_is(names: list[str]) -> str:
     if len(names) > 3:
         return f"{names[0]} and {len(names) - 1} more are"
-    *most, last = [name for name in names if name] or [""]
-    who = f"{', '.join(most)} and {last}" if most else last
-    return f"{who} {'is' if len(names) == 1 else 'are'}"
+    return f"{listed(filter(None, names))} {'is' if len(names) == 1 else 'are'}"

@@ -5,15 +5,15 @@ Where no fleet is known, a placement that lists its clusters by name is judged o
 fields, or takes any, cannot be judged.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
 from kubeapi.meta import TypedObject
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.policy import ClusterAffinity, Placement
+from leeward.api.policy import Placement
 from leeward.api.work import BindingResource, ResourceBindingSpec, TargetCluster
-from leeward.core.scheduling.affinity import affinity_names, is_in_term
+from leeward.core.scheduling.affinity import affinities_of, affinity_names, is_in_term
 from leeward.core.scheduling.selection import divides, ignores_constraints, is_spread
 from leeward.core.scheduling.spread_fields import is_over_clusters
 
@@ -26,7 +26,7 @@ def clusters_to_judge(placement: Placement, fleet: Clusters | None) -> Clusters 
     """The fleet, or the clusters that the placement names; None where neither is known."""
     if fleet is not None:
         return fleet
-    affinities = list(_affinities(placement))
+    affinities = affinities_of(placement)
     if not affinities or any(not a.cluster_names or a.label_selector or a.field_selector for a in affinities):
         return None
     return {name: _cluster(name) for affinity in affinities for name in affinity.cluster_names}
@@ -41,7 +41,7 @@ def allowed_clusters(placement: Placement, clusters: Clusters) -> frozenset[str]
 
 def not_joined(placement: Placement, fleet: Clusters) -> tuple[str, ...]:
     """Clusters that the placement names and that have not joined, in its order."""
-    named = (name for affinity in _affinities(placement) for name in affinity.cluster_names)
+    named = (name for affinity in affinities_of(placement) for name in affinity.cluster_names)
     return tuple(dict.fromkeys(name for name in named if name not in fleet))
 
 
@@ -78,15 +78,6 @@ def affinity_field(placement: Placement) -> tuple[str, ...]:
     if placement.cluster_affinity is not None:
         return ("spec", "placement", "clusterAffinity")
     return ("spec", "placement", "clusterAffinities") if placement.cluster_affinities else ("spec", "placement")
-
-
-def _affinities(placement: Placement) -> Iterable[ClusterAffinity]:
-    if placement.cluster_affinity is not None:
-        yield placement.cluster_affinity
-        return
-    for term in placement.cluster_affinities:
-        yield term
-        yield from term.overflow_affinities or ()
 
 
 def _spec(placement: Placement) -> ResourceBindingSpec:

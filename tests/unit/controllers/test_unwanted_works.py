@@ -8,13 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller_runtime import Index
 from kubeapi.meta import Manifest
 from kubeclient import Conflict, NotFound
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.controllers.binding.binding_templates import BindingTemplates
 from leeward.controllers.binding.unwanted_works import UnwantedWorks
 from leeward.controllers.binding.work_writing import WorkWriting, WrittenWorks
 from leeward.controllers.removals.removal_holds import RemovalHolds
@@ -22,7 +20,6 @@ from leeward.core.copies.disruption import NO_SIZES
 from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
-from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from tests.builders import at
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
 
@@ -98,10 +95,8 @@ class Removing:
         return await unwanted.remove(binding, {MEMBER: work}, wanted, self.synced, keep=keep)
 
     def unwanted(self) -> UnwantedWorks:
-        plane, reach = self.desk.plane, Reach()
-        works_of = Index(plane.informers.of(WORKS), RESOURCE_BINDING.key_of_work)
-        templates = BindingTemplates(plane, reach, lambda _: None)
-        return UnwantedWorks(plane, RESOURCE_BINDING, works_of, templates, WorkWriting(plane, reach), self.holds)
+        plane = self.desk.plane
+        return UnwantedWorks(plane, WorkWriting(plane, Reach()), self.holds)
 
     def written(self) -> list[tuple[str, Any]]:
         """Method of each write, with the annotation that holds a removal, and `preserveResourcesOnDeletion`."""

@@ -20,6 +20,7 @@ from leeward.controllers.binding.autoscaler_floors import AutoscalerFloors
 from leeward.controllers.binding.binding_events import BindingEvents
 from leeward.controllers.binding.binding_reports import BindingReports, SyncedWorks
 from leeward.controllers.binding.binding_templates import BindingTemplates, OutOfReach
+from leeward.controllers.binding.deleted_bindings import DeletedBindings
 from leeward.controllers.binding.rollouts import Rollouts
 from leeward.controllers.binding.scale_downs import ScaleDowns
 from leeward.controllers.binding.service_addresses import AddressesBehind
@@ -76,7 +77,8 @@ class BindingController:
         look, failed = self._controller.queue.add, self._controller.failed
         self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None), failed)
         self._templates = BindingTemplates(plane, self._reach, look)
-        self._unwanted = UnwantedWorks(plane, kind, self._works_of, self._templates, self._writing, self._holds)
+        self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
+        self._deleted = DeletedBindings(plane, kind, self._works_of, self._templates, self._writing, self._holds)
         behind = AddressesBehind(plane, kind, self._works_of, self._templates, self._holds, look)
         self._reports = BindingReports(plane, kind, self._events, failed, behind, only_seen=only_seen)
         known, name = self._templates.known, kind.controller_name
@@ -108,12 +110,12 @@ class BindingController:
             for known in filter(None, (self._reports, self._staying, self._scale_downs, self._gates)):
                 known.forget(key)
             self._rollouts.gone(key)
-            later = await self._writing.foreign.succeed(key), await self._unwanted.remove_orphans(key)
+            later = await self._writing.foreign.succeed(key), await self._deleted.remove_orphans(key)
             return min(filter(None, later), default=None)
         binding = self._expected(found)
         if binding.metadata.deletion_timestamp is not None:
             own, later = self._own_works(binding), await self._writing.foreign.succeed(key)
-            return min(filter(None, (later, await self._unwanted.dissolve(binding, own))), default=None)
+            return min(filter(None, (later, await self._deleted.dissolve(binding, own))), default=None)
         later = await self._writing.foreign.succeed(key, wanted_replicas(binding.spec))
         try:
             template = await self._templates.find(binding)
@@ -221,7 +223,7 @@ class BindingController:
         """Tells whether a new copy waits: for another's Work, for the end of an earlier Job, for a gate, or since its
         Work was deleted. Raises: WorldError."""
         if work is not None or cluster in synced.taken:
-            return work is None or await self._unwanted.remove_replaced(binding, work)
+            return work is None or await self._deleted.remove_replaced(binding, work)
         rest = self._writing.foreign.rests_until(Key(execution_space(cluster), name_of_works(binding)))
         until = rest or (await self._gates.wait(binding, template, cluster) if self._gates is not None else None)
         if until is not None:

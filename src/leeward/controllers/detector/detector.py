@@ -33,9 +33,9 @@ from leeward.controllers.detector.detected_bindings import DetectedBindings, con
 from leeward.controllers.detector.detected_templates import DetectedTemplates
 from leeward.controllers.detector.feature_holds import FeatureHolds
 from leeward.controllers.detector.template_events import TemplateEvents, described, lowered, name_of_policy
-from leeward.core.copies.memory import first_memory
 from leeward.core.dependencies.held_claims import claim_annotations
 from leeward.core.interpreter.scripts import Operation
+from leeward.core.left_works import first_memory
 from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim, named_priority_class

@@ -23,12 +23,9 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from kubeapi.codec import DecodeError, decode, encode
-from kubeapi.meta import Object, ReadOnlyManifest
-from kubeapi.unstructured import mapping_at, text_at
+from kubeapi.meta import Object
 from leeward.api.names import MEMORY_ANNOTATION, TEMPLATE_CONTENTS_ANNOTATION
 from leeward.api.work import Binding
-from leeward.core.copies.job_copies import is_job
-from leeward.core.interpreter.jobs import says_finished
 
 _Instant = Annotated[datetime, Meta(tz=True)]
 EARLIER_MEMORY_ANNOTATIONS = (
@@ -125,13 +122,6 @@ def memory_patch(binding: Binding, memory: BindingMemory, *, is_moving: bool) ->
     annotations = binding.metadata.annotations
     earlier: dict[str, str | None] = dict.fromkeys(name for name in EARLIER_MEMORY_ANNOTATIONS if name in annotations)
     return earlier if text == annotations.get(MEMORY_ANNOTATION) else {**earlier, MEMORY_ANNOTATION: text}
-
-
-def first_memory(template: ReadOnlyManifest) -> dict[str, str]:
-    """Annotation of a new binding whose template is a Job that has finished, by its own status; none of others."""
-    if not is_job(template) or not says_finished(mapping_at(template, "status")):
-        return {}
-    return {MEMORY_ANNOTATION: encode(BindingMemory(over=text_at(template, "metadata", "uid"))).decode()}
 
 
 def release_of(binding: Binding) -> str:

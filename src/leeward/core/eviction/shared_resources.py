@@ -7,16 +7,8 @@ and deleting a volume or its claim the data. A cluster that was away for a while
 Holds: S12. Karmada evicts them like anything else.
 """
 
-from collections.abc import Mapping
-
-from leeward.api.names import (
-    APPLIED_PLACEMENT_ANNOTATION,
-    BINDING_ID_LABEL,
-    CLUSTER_BINDING_ID_LABEL,
-    EVICT_SHARED_ANNOTATION,
-)
+from leeward.api.names import EVICT_SHARED_ANNOTATION
 from leeward.api.work import Binding, Work
-from leeward.core.copies.job_copies import is_over_job
 
 SHARED_KINDS = frozenset(
     {
@@ -37,27 +29,6 @@ def is_shared(api_version: str, kind: str) -> bool:
 def has_shared(work: Work) -> bool:
     """Tells whether others may live in something that the Work has made."""
     return any(is_shared(each.get("apiVersion", ""), each.get("kind", "")) for each in work.spec.workload.manifests)
-
-
-def outlasts_binding(work: Work) -> bool:
-    """Tells whether a Work stays where somebody deletes its binding alone. Nobody can make again what others live in,
-    nor the result of a Job that has ended. The next binding of its template takes it up."""
-    return has_shared(work) or is_over_job(work)
-
-
-def is_left_over(work: Work, binding: Binding) -> bool:
-    """Tells whether an earlier binding has left the Work, by its permanent id."""
-    label = BINDING_ID_LABEL if binding.namespace else CLUSTER_BINDING_ID_LABEL
-    own, told = (each.metadata.labels.get(label) for each in (binding, work))
-    is_own = work.metadata.deletion_timestamp is not None or bool(own and own == told)
-    return not is_own and outlasts_binding(work)
-
-
-def left_over(works: Mapping[str, Work], binding: Binding) -> Mapping[str, Work]:
-    """The Works that an earlier binding has left to one that was never placed, by cluster."""
-    if APPLIED_PLACEMENT_ANNOTATION in binding.metadata.annotations:
-        return {}
-    return {name: work for name, work in sorted(works.items()) if is_left_over(work, binding)}
 
 
 def stays_under_taints(binding: Binding) -> bool:

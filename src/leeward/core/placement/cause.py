@@ -7,22 +7,22 @@ It follows from the clusters' rejections. Of many clusters only numbers are told
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kubeapi.toleration import untolerated_taint
 from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS, DRAIN_TAINT, FLAPPING_TAINT, UNSCHEDULABLE_TAINT
-from leeward.api.policy import ClusterAffinity, Placement
+from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingSpec
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.quota.enforcement import EXCEEDED, quota_cause
 from leeward.core.scheduling import Unplaceable
-from leeward.core.scheduling.affinity import NOT_MATCHED, is_in_any_term
+from leeward.core.scheduling.affinity import NOT_MATCHED, affinities_of, is_in_any_term
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.spread_fields import is_over_clusters
+from leeward.core.wording import listed, listed_by_reason
 
 MOST_NAMED = 3
 """Clusters that are named; of more only the number is told."""
@@ -37,13 +37,8 @@ _BY_KEY = {
     DRAIN_TAINT: "is being drained",
     FLAPPING_TAINT: "went up and down too often",
 }
-_PLURALS = (("is ", "are "), ("has ", "have "), ("does ", "do "))
-
-
 _SCHEDULERS = frozenset((HeldReason.NO_PLACE_TO_GO.value, "NoClusterFit", "Unschedulable", "SchedulerError"))
 """Reasons of conditions whose message ends with the scheduler's text."""
-
-
 BRAKED = "The brake holds evictions until it is released."
 
 
@@ -74,7 +69,7 @@ def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[s
     reasons = {name: _reason(name, result, spec, clusters) or passing for name in allowed}
     refused = {name: reason for name, reason in reasons.items() if reason}
     if lacks_groups and (wanted := _least(spec, [clusters[name] for name, reason in reasons.items() if not reason])):
-        why = ", ".join(_told(refused))
+        why = ", ".join(listed_by_reason(refused, MOST_NAMED))
         return f"Its policy wants at least {wanted}{': ' if why else ''}{why}."
     return f"{_subject(result, spec, clusters, allowed, refused)}."
 
@@ -86,7 +81,7 @@ def _subject(
     allowed: Sequence[str],
     refused: Mapping[str, str],
 ) -> str:
-    why = [*_told(refused)]
+    why = [*listed_by_reason(refused, MOST_NAMED)]
     if not clusters:
         return "No cluster has joined"
     if not allowed:
@@ -95,19 +90,19 @@ def _subject(
         begins = "No cluster fits" if result.kind == "FitError" else "Not all replicas find a place"
         return f"{begins}: {', '.join(why)}"
     many = len(allowed) > MOST_NAMED
-    only = f"{len(allowed)} of {len(clusters)} clusters" if many else f"{_and(allowed)} only"
+    only = f"{len(allowed)} of {len(clusters)} clusters" if many else f"{listed(allowed)} only"
     joined = f", and {why[0]}" if len(why) == 1 else f": {', '.join(why)}"
     return f"Its policy allows {only}{joined}"
 
 
 def _allowed(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> list[str]:
     """Clusters that an affinity term lets in, and names in it that have not joined."""
-    affinities, named = _affinities(spec), _named(spec)
+    affinities, named = affinities_of(spec.placement), _named(spec)
     if not affinities:
         return sorted(clusters)
     outside = {name for name, reason in result.rejected.items() if reason == NOT_MATCHED}
     if all(affinity.cluster_names for affinity in affinities):
-        inside = [name for name in sorted(named) if name in clusters]
+        inside = [*(named & clusters.keys())]
     else:
         inside = [name for name in clusters if len(affinities) > 1 or name not in outside]
     if len(inside) * len(affinities) <= MOST_MATCHED:
@@ -115,15 +110,8 @@ def _allowed(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[s
     return sorted({*inside} | (named - clusters.keys()))
 
 
-def _affinities(spec: ResourceBindingSpec) -> Sequence[ClusterAffinity]:
-    placement = spec.placement or Placement()
-    terms = placement.cluster_affinities
-    overflow = [each for term in terms for each in term.overflow_affinities or ()]
-    return [*terms, *overflow] or ([placement.cluster_affinity] if placement.cluster_affinity else [])
-
-
 def _named(spec: ResourceBindingSpec) -> set[str]:
-    return {name for affinity in _affinities(spec) for name in affinity.cluster_names}
+    return {name for affinity in affinities_of(spec.placement) for name in affinity.cluster_names}
 
 
 def _reason(name: str, result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> str:
@@ -148,17 +136,6 @@ def _reason(name: str, result: Unplaceable, spec: ResourceBindingSpec, clusters:
     return said.removeprefix("cluster(s) ") if said != NOT_MATCHED else ""
 
 
-def _told(reasons: Mapping[str, str]) -> Iterator[str]:
-    """`fra-2 and fra-3 are down`; the cause that most share comes first."""
-    by_reason = defaultdict[str, list[str]](list)
-    for name, reason in reasons.items():
-        by_reason[reason].append(name)
-    for reason, names in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[1])):
-        plural = next((reason.replace(one, many, 1) for one, many in _PLURALS if reason.startswith(one)), reason)
-        who = _and(names) if len(names) <= MOST_NAMED else f"{len(names)} clusters"
-        yield f"{who} {reason if len(names) == 1 else plural}"
-
-
 def _least(spec: ResourceBindingSpec, passing: Sequence[Cluster]) -> str:
     """`2 clusters, and only fra-1 fits`, of the first spread constraint that is not met."""
     constraints = (spec.placement or Placement()).spread_constraints
@@ -172,11 +149,6 @@ def _least(spec: ResourceBindingSpec, passing: Sequence[Cluster]) -> str:
     for title, constraint, there in counted:
         if len(there) < constraint.min_groups:
             number = f"{constraint.min_groups} {title}{'' if constraint.min_groups == 1 else 's'}"
-            only = f"only {_and(sorted(there)) if len(there) <= MOST_NAMED else len(there)}" if there else "none"
+            only = f"only {listed(sorted(there)) if len(there) <= MOST_NAMED else len(there)}" if there else "none"
             return f"{number}, and {only} {'fits' if len(there) < 2 else 'fit'}"
     return ""
-
-
-def _and(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

@@ -47,6 +47,7 @@ from leeward.core.eviction.due_evictions import drain_budget
 from leeward.core.interpreter.own_replicas import as_assigned
 from leeward.core.placement.decision import Decision
 from leeward.core.scheduling import Unplaceable
+from leeward.core.scheduling.affinity import affinities_of
 from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.reschedule import replicas_changed, scheduling_type
 
@@ -73,7 +74,7 @@ def concern_of(binding: Binding) -> ClusterConcern:
     is_told = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION) is not None
     anywhere = waits or is_told or _goes_on(binding) or spec.workload_affinity_groups is not None
     is_always_scheduled = not spec.is_workload or scheduling_type(spec) == "Duplicated"
-    affinities = _affinities(placement) if is_always_scheduled and not anywhere else None
+    affinities = affinities_of(placement) if is_always_scheduled and not anywhere else None
     return ClusterConcern(frozenset(clusters_of(spec)), anywhere, waits, affinities)
 
 
@@ -138,14 +139,6 @@ def is_decided_alike(before: Binding, after: Binding) -> bool:
 def may_mean(affinities: Affinities, clusters: Iterable[Cluster]) -> bool:
     """Tells whether any of these clusters matches any of the affinities."""
     return not affinities or any(cluster_matches(cluster, each) for cluster in clusters for each in affinities)
-
-
-def _affinities(placement: Placement) -> Affinities:
-    """Affinities of the placement, in whatever term."""
-    if placement.cluster_affinity is not None:
-        return (placement.cluster_affinity,)
-    terms = placement.cluster_affinities
-    return tuple(each for term in terms for each in (term, *(term.overflow_affinities or ())))
 
 
 def _unreported(status: ResourceBindingStatus) -> ResourceBindingStatus:

@@ -185,9 +185,8 @@ def _decide(at: Situation) -> Decision:
     annotations = dict(original_placement_patch(at.own_binding, _original_after(at, outcome)))
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
-    if at.authority.fails_over or at.minds_terms:
-        failed = [eviction.cluster for eviction in outcome.evicted if not eviction.taints]
-        annotations |= at.memory_after(outcome, failed)
+    failed = [eviction.cluster for eviction in outcome.evicted if not eviction.taints]
+    annotations |= at.memory_after(outcome, failed)
     before = at.binding.spec.clusters
     stay_ends, back = at.evictions_of(outcome.clusters).next_due, outcome.withdrawal
     finished, withdrawn = (at.assessment.finished, ()) if back is None else ((), back.returned)
@@ -255,4 +254,4 @@ def _original_after(at: Situation, outcome: Outcome) -> OriginalPlacement | None
 
 
 def _earliest(*instants: datetime | None) -> datetime | None:
-    return min((instant for instant in instants if instant is not None), default=None)
+    return min(filter(None, instants), default=None)

@@ -30,11 +30,12 @@ from leeward.core.eviction.original_placement import (
     parse_original_placement,
 )
 from leeward.core.eviction.progress import KARMADA_LAW, LEEWARD_LAW, Assessment, Law, assess_tasks
-from leeward.core.eviction.shared_resources import left_over, stays_under_taints
+from leeward.core.eviction.shared_resources import stays_under_taints
 from leeward.core.eviction.stalled_replacements import StalledTargets, await_targets, find_stalled
 from leeward.core.eviction.tasks import moves_on
 from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.eviction.withdrawal import Returns
+from leeward.core.left_works import left_over
 from leeward.core.placement.cause import with_cause
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.ranks import NO_RANKS, ClusterRank, Ranks, done_in, has_ended
@@ -42,7 +43,7 @@ from leeward.core.placement.snapshot import Authority, PlacementSettings, Snapsh
 from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
 from leeward.core.scheduling.affinity import in_term_of_ended
 from leeward.core.scheduling.cached_property import CachedProperty
-from leeward.core.scheduling.reschedule import placement_changed
+from leeward.core.scheduling.reschedule import placement_changed, was_placed
 from leeward.core.scheduling.selection import is_once
 
 
@@ -95,9 +96,8 @@ class Situation:
 
     @CachedProperty
     def authority(self) -> Authority:
-        found = authority_over(self.binding, self.settings)
-        refused = replace(found, places=False, returns=False, refusal=self.unplaceable)
-        return refused if self.unplaceable is not None and found.places else found
+        found, refusal = authority_over(self.binding, self.settings), self.unplaceable
+        return replace(found, places=False, returns=False, refusal=refusal) if refusal and found.places else found
 
     @property
     def finishes(self) -> bool:
@@ -170,8 +170,8 @@ class Situation:
     def ended(self) -> frozenset[str]:
         """Clusters in which all that a Job has to do there is over: nobody begins that again."""
         spec, works = self.binding.spec, self.snapshot.works
-        found = over_in(works, spec.resource.uid) | over_in(left_over(works, self.binding), "")
-        return found | set(spec.assigned if self.is_over else ())
+        left = {} if was_placed(self.binding) else left_over(works, self.binding)
+        return over_in(works, spec.resource.uid) | over_in(left, "") | set(spec.assigned if self.is_over else ())
 
     @CachedProperty
     def is_over(self) -> bool:
@@ -313,7 +313,7 @@ class ExactSituation(Situation):
     def memory_after(self, outcome: Outcome, failed: Collection[str]) -> Mapping[str, str | None]:
         """The instants since which copies are unhealthy, and no more."""
         memory = self.failures.memory.after_leaving(failed, remember=False)
-        return memory_patch(self.binding, memory, is_moving=False)
+        return memory_patch(self.binding, memory, is_moving=False) if self.authority.fails_over else {}
 
 
 def situation_kind(settings: PlacementSettings) -> type[Situation]:

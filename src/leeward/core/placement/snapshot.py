@@ -10,19 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from leeward.api.names import DRAIN_TAINT
 from leeward.api.purge_mode import PurgeMode
-from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster, Work
+from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.held_reasons import Deferral
-from leeward.core.eviction.shared_resources import left_over
-from leeward.core.interpreter import replicas_of
+from leeward.core.left_works import with_left_copies
 from leeward.core.scheduling import ClusterArrays, Unplaceable
-from leeward.core.scheduling.affinity import common_term
-from leeward.core.scheduling.reschedule import is_unjoined
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
@@ -159,22 +154,8 @@ def _is_suspended(spec: ResourceBindingSpec) -> bool:
 
 
 def with_found_copies(snapshot: Snapshot) -> Snapshot:
-    """Snapshot of a binding that was never placed: its targets are the copies that the binding before it has left.
-
-    Karmada: differs, it deletes them.
-    """
-    binding, clusters, settings = snapshot.binding, snapshot.clusters, snapshot.settings
-    if binding.spec.clusters or settings.exact_health or not may_schedule(binding.spec, settings):
+    """Snapshot of a binding that was never placed: its targets are the copies that the binding before it has left."""
+    binding: Any = snapshot.binding
+    if binding.spec.clusters or snapshot.settings.exact_health or not may_schedule(binding.spec, snapshot.settings):
         return snapshot
-    found = tuple(
-        TargetCluster(name=name, replicas=replicas_of(work.spec.workload.manifests[0])[0])
-        for name, work in left_over(snapshot.works, binding).items()
-        if not is_unjoined(clusters.get(name))
-    )
-    if not found:
-        return snapshot
-    term = common_term(binding, [target.name for target in found], clusters) or ""
-    spec, status = msgspec.structs.replace(binding.spec, clusters=found), binding.status
-    status = msgspec.structs.replace(status, scheduler_observing_affinity_name=term)
-    changed: Any = msgspec.structs.replace(binding, spec=spec, status=status)
-    return replace(snapshot, binding=changed)
+    return replace(snapshot, binding=with_left_copies(binding, snapshot.works, snapshot.clusters))

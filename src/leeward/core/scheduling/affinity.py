@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 import msgspec
 
 from leeward.api.cluster import Cluster
-from leeward.api.policy import ClusterAffinityTerm, Placement
+from leeward.api.policy import ClusterAffinity, ClusterAffinityTerm, Placement
 from leeward.api.work import Binding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling.model import Filter, Request
 
@@ -20,6 +20,16 @@ NOT_MATCHED = "cluster(s) did not match the placement cluster affinity constrain
 def affinity_names(spec: ResourceBindingSpec) -> tuple[str, ...]:
     """Names of the terms, in their order; one without a name where there are none."""
     return tuple(term.affinity_name for term in (spec.placement or Placement()).cluster_affinities) or ("",)
+
+
+def affinities_of(placement: Placement | None) -> tuple[ClusterAffinity, ...]:
+    """Affinities of the placement, in whatever term."""
+    if placement is None:
+        return ()
+    if placement.cluster_affinity is not None:
+        return (placement.cluster_affinity,)
+    terms = placement.cluster_affinities
+    return tuple(each for term in terms for each in (term, *(term.overflow_affinities or ())))
 
 
 def common_term(binding: Binding, names: Iterable[str], clusters: Mapping[str, Cluster]) -> str | None:

@@ -30,6 +30,11 @@ def needs_scheduling(binding: Binding, clusters: Mapping[str, Cluster]) -> bool:
     )
 
 
+def was_placed(binding: Binding) -> bool:
+    """Tells whether a placement of it has ever been carried out."""
+    return APPLIED_PLACEMENT_ANNOTATION in binding.metadata.annotations
+
+
 def placement_changed(binding: Binding) -> bool:
     """Tells whether the placement differs, where it matters, from the one that the present result was made for."""
     placement = binding.spec.placement or Placement()

@@ -1,0 +1,93 @@
+"""Works whose binding somebody deletes: they go with it, but for those that nobody can make again.
+
+Somebody can delete a binding alone, whose template a policy claims, or others need. Then Works stay that outlast it
+(`core.left_works`). The next binding takes them up; they go with their template.
+
+Holds: S1, S5, S12. Karmada: pkg/controllers/binding (`removeFinalizer`); differs, there all of them go.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from controller_runtime import Index, Key, key_of
+from leeward.api.names import cluster_of_execution_space
+from leeward.api.resource import CLUSTERS
+from leeward.api.work import Binding, Work
+from leeward.controllers.binding.binding_templates import BindingTemplates
+from leeward.controllers.binding.work_writing import WorkWriting
+from leeward.controllers.removals.removal_holds import LOOK_AGAIN, RemovalHolds
+from leeward.core.copies.job_copies import is_over_job
+from leeward.core.eviction.shared_resources import has_shared
+from leeward.core.execution.ownership import template_uids
+from leeward.core.left_works import is_left_over, outlasts_binding
+from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.controller_context import ControlPlane
+
+
+class DeletedBindings:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        kind: BindingKind,
+        works_of: Index[Work, Key],
+        templates: BindingTemplates,
+        writing: WorkWriting,
+        holds: RemovalHolds,
+    ) -> None:
+        self._plane, self._kind, self._works_of = plane, kind, works_of
+        self._templates, self._writing, self._holds = templates, writing, holds
+        self._clusters = plane.informers.of(CLUSTERS)
+
+    async def remove_replaced(self, binding: Binding, work: Work) -> bool:
+        """Deletes a Job that has ended, of a template that was replaced before its next binding was made. In doubt it
+        stays: a restored control plane gives other uids, too. Raises: WorldError."""
+        made = template_uids(work.spec.workload.manifests)
+        is_of_another = bool(made) and binding.spec.resource.uid not in made
+        is_gone = is_of_another and is_over_job(work) and is_left_over(work, binding)
+        if is_gone and not self._holds.is_doubtful(work):
+            await self._writing.delete(work)
+            return True
+        return False
+
+    async def dissolve(self, binding: Binding, own: Mapping[str, Work]) -> datetime | None:
+        """Deletes the Works of a deleted binding, and its finalizer when its `own` (by cluster) are gone where clusters
+        are Ready. Returns when to look at those that stay. Raises: WorldError."""
+        if self._kind.finalizer not in binding.metadata.finalizers:
+            return None
+        releases, stays = await self._templates.releases(binding), False
+        if self._holds.enabled and any(map(outlasts_binding, own.values())):
+            stays = await self._templates.outlives(binding)
+        staying = {
+            name
+            for name, work in own.items()
+            if stays and work.metadata.deletion_timestamp is None and outlasts_binding(work)
+        }
+        for work in self._works_of.get(key_of(binding)):
+            if cluster_of_execution_space(work.namespace) in staying:
+                continue
+            preserve = self._holds.preserves(binding, work, own) or (stays and has_shared(work))
+            await self._writing.give_up(work, preserve=preserve, releases=releases)
+        clusters = [self._clusters.get(name) for name in own.keys() - staying]
+        if any(cluster is not None and cluster.is_ready for cluster in clusters):
+            return None
+        finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]
+        patch, version = {"metadata": {"finalizers": finalizers}}, binding.metadata.resource_version
+        resource, namespace = self._kind.resource, binding.namespace
+        await self._plane.client.patch(resource, binding.name, patch, namespace, resource_version=version)
+        return self._plane.clock.now() + LOOK_AGAIN if staying else None
+
+    async def remove_orphans(self, key: Key) -> datetime | None:
+        """Works whose binding is gone go after it, but in doubt. That it is gone only the API server can say.
+
+        Returns when to look at those that stay. Raises: WorldError."""
+        works, stays = self._works_of.get(key), False
+        if not works or await self._plane.client.find(self._kind.resource, key.name, key.namespace) is not None:
+            return None
+        for work in works:
+            if work.metadata.deletion_timestamp is not None:
+                await self._writing.mark(work)
+            elif self._holds.enabled and outlasts_binding(work) and await self._templates.is_alive(work):
+                stays = True
+            elif not self._holds.is_doubtful(work):
+                await self._writing.delete(work)
+        return self._plane.clock.now() + LOOK_AGAIN if stays else None
