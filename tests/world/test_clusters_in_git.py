@@ -186,6 +186,20 @@ def test_l2_a_pull_cluster_in_git_fails_over_in_time(write: Write, restarts: boo
     assert found[1] - found[0] <= 10, found
 
 
+@in_world(PUSH)
+async def test_who_takes_taints_off_and_leaves_no_name_is_told_as_somebody(world: World) -> None:
+    """A merge patch of null names no field, so that the API server notes no manager."""
+    home = await place(world)
+    await world.member(home).stop()
+    await world.until(lambda: bool(world.cluster(home).spec.taints))
+    await world.sleep(10)
+    await no_list(world, home)
+    await world.sleep(10)
+    found = find_condition(world.cluster(home).status.conditions, REMOVED)
+    assert found is not None
+    assert "taken off by somebody" in found.message
+
+
 @pytest.mark.parametrize("restarts", [False, True])
 @in_world(PUSH)
 async def test_nobody_is_told_to_take_off_taints_whose_write_failed(world: World, restarts: bool) -> None:

@@ -188,9 +188,9 @@ class BindingController:
             manifest, work = desired[cluster], present.get(cluster)
             if cluster in synced.left or self._is_leaving(cluster):
                 continue
+            if work is None and (cluster in synced.taken or await self._waits(binding, template, cluster, synced)):
+                continue
             try:
-                if await self._waits(binding, template, cluster, work, synced):
-                    continue
                 with_id = partial(self._rendering.with_id, binding, template, plan, rendering, cluster, present)
                 written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id, synced)
                 has_written = has_written or written is not work
@@ -217,13 +217,8 @@ class BindingController:
         growth = {c: await grows(present[c], manifest) if c in present else None for c, manifest in desired.items()}
         return held_by_purge(growth)
 
-    async def _waits(
-        self, binding: Binding, template: Manifest, cluster: str, work: Work | None, synced: WrittenWorks
-    ) -> bool:
-        """Tells whether a new copy waits: for another's Work, for the end of an earlier Job, for a gate, or since its
-        Work was deleted. Raises: WorldError."""
-        if work is not None or cluster in synced.taken:
-            return work is None or await self._deleted.remove_replaced(binding, work)
+    async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: WrittenWorks) -> bool:
+        """Tells whether a new copy waits: for a gate, for what its template names, or since its Work was deleted."""
         rest = self._writing.foreign.rests_until(Key(execution_space(cluster), name_of_works(binding)))
         until = rest or (await self._gates.wait(binding, template, cluster) if self._gates is not None else None)
         if until is not None:

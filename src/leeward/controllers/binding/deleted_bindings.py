@@ -1,7 +1,7 @@
-"""Works whose binding somebody deletes: they go with it, but for those that nobody can make again.
+"""Works whose binding somebody deletes: they go with it, but for those in which others live.
 
-Somebody can delete a binding alone, whose template a policy claims, or others need. Then Works stay that outlast it
-(`core.left_works`). The next binding takes them up; they go with their template.
+Somebody can delete a binding alone, whose template a policy claims, or others need. Then these Works stay. The next
+binding takes them up (`core.left_works`); they go with their template.
 
 Holds: S1, S5, S12. Karmada: pkg/controllers/binding (`removeFinalizer`); differs, there all of them go.
 """
@@ -16,10 +16,7 @@ from leeward.api.work import Binding, Work
 from leeward.controllers.binding.binding_templates import BindingTemplates
 from leeward.controllers.binding.work_writing import WorkWriting
 from leeward.controllers.removals.removal_holds import LOOK_AGAIN, RemovalHolds
-from leeward.core.copies.job_copies import is_over_job
 from leeward.core.eviction.shared_resources import has_shared
-from leeward.core.execution.ownership import template_uids
-from leeward.core.left_works import is_left_over, outlasts_binding
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 
@@ -38,29 +35,18 @@ class DeletedBindings:
         self._templates, self._writing, self._holds = templates, writing, holds
         self._clusters = plane.informers.of(CLUSTERS)
 
-    async def remove_replaced(self, binding: Binding, work: Work) -> bool:
-        """Deletes a Job that has ended, of a template that was replaced before its next binding was made. In doubt it
-        stays: a restored control plane gives other uids, too. Raises: WorldError."""
-        made = template_uids(work.spec.workload.manifests)
-        is_of_another = bool(made) and binding.spec.resource.uid not in made
-        is_gone = is_of_another and is_over_job(work) and is_left_over(work, binding)
-        if is_gone and not self._holds.is_doubtful(work):
-            await self._writing.delete(work)
-            return True
-        return False
-
     async def dissolve(self, binding: Binding, own: Mapping[str, Work]) -> datetime | None:
         """Deletes the Works of a deleted binding, and its finalizer when its `own` (by cluster) are gone where clusters
         are Ready. Returns when to look at those that stay. Raises: WorldError."""
         if self._kind.finalizer not in binding.metadata.finalizers:
             return None
         releases, stays = await self._templates.releases(binding), False
-        if self._holds.enabled and any(map(outlasts_binding, own.values())):
+        if self._holds.enabled and any(map(has_shared, own.values())):
             stays = await self._templates.outlives(binding)
         staying = {
             name
             for name, work in own.items()
-            if stays and work.metadata.deletion_timestamp is None and outlasts_binding(work)
+            if stays and work.metadata.deletion_timestamp is None and has_shared(work)
         }
         for work in self._works_of.get(key_of(binding)):
             if cluster_of_execution_space(work.namespace) in staying:
@@ -86,7 +72,7 @@ class DeletedBindings:
         for work in works:
             if work.metadata.deletion_timestamp is not None:
                 await self._writing.mark(work)
-            elif self._holds.enabled and outlasts_binding(work) and await self._templates.is_alive(work):
+            elif self._holds.enabled and has_shared(work) and await self._templates.is_alive(work):
                 stays = True
             elif not self._holds.is_doubtful(work):
                 await self._writing.delete(work)

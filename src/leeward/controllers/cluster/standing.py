@@ -17,6 +17,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.taint_record import NO_RECORD
 from leeward.core.cluster_health.condition_taints import TaintKey
 from leeward.core.cluster_health.standing_taints import (
+    SOMEBODY,
     TaintsWrite,
     note_undone,
     note_write,
@@ -59,7 +60,8 @@ class StandingTaints:
         names: list[str] = []
         if removed:
             found = await self._plane.client.get(CLUSTER_MANIFESTS, cluster.name)
-            names = removers_of(found, self._plane.client.field_manager, cluster.taint_record.outage_since)
+            named = removers_of(found, self._plane.client.field_manager, cluster.taint_record.outage_since)
+            names = named or ([SOMEBODY] if cluster.name in self._writes else [])
         status = with_record(cluster.status, record, names, now)
         if status == cluster.status:
             return cluster

@@ -35,7 +35,6 @@ from leeward.controllers.detector.feature_holds import FeatureHolds
 from leeward.controllers.detector.template_events import TemplateEvents, described, lowered, name_of_policy
 from leeward.core.dependencies.held_claims import claim_annotations
 from leeward.core.interpreter.scripts import Operation
-from leeward.core.left_works import first_memory
 from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim, named_priority_class
@@ -272,7 +271,6 @@ class Detector:
         digests = digest_annotations(template, noted)
         desired["metadata"]["annotations"] |= {**digests, **claim_annotations(template), **marks}
         if present is None:
-            desired["metadata"]["annotations"] |= first_memory(template)
             await self._written.create(kind, bindings, desired)
             self._told.applied(reference_of(resource, template), policy, asked)
             await self._told.not_judged(resource, template)

@@ -30,6 +30,8 @@ STOOD_SECONDS = 4.0
 """A write that has stood for so long is repeated at once."""
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 60.0
+SOMEBODY = "somebody"
+"""Name for a writer of whom the API server notes nothing: its patch removes fields, and sets none."""
 _MOST_NAMES = 8
 _TAKEN_OFF = "taints that the control plane has set are taken off by "
 _GOES_ON = (
@@ -91,8 +93,7 @@ def _told(names: Iterable[str]) -> str:
 def removers_of(manifest: Manifest, ours: str, since: datetime | None) -> list[str]:
     """Field managers that may have taken the taints off: others than `ours` that own them, else who has written last.
 
-    Only those that have written `since` then: taking a taint off is a write. Empty: what the spec lacks was never
-    written.
+    Only those that have written `since` then. Empty where nobody is known.
     """
     owners: list[str] = []
     writers: list[tuple[datetime, str]] = []

@@ -59,14 +59,13 @@ def is_finished_job(work: Work) -> bool:
     return _is_job_that(work, says_finished)
 
 
-def is_over_job(work: Work, template: str = "") -> bool:
-    """Tells whether nothing more comes of the Job of this `template` (its uid; the Work's own, unless given)."""
-    return _is_job_that(work, partial(says_over, jobs=work.spec.workload.manifests), template)
-
-
 def over_in(works: Mapping[str, Work], template: str) -> frozenset[str]:
     """Clusters in which the Job of this `template` (its uid) is over, as it was reported, however long ago."""
-    return frozenset(name for name, work in works.items() if is_over_job(work, template))
+
+    def is_over(work: Work) -> bool:
+        return _is_job_that(work, partial(says_over, jobs=work.spec.workload.manifests), template)
+
+    return frozenset(name for name, work in works.items() if is_over(work))
 
 
 def is_complete_job(work: Work) -> bool:

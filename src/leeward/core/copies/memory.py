@@ -47,7 +47,7 @@ class RememberedCopy(Object, frozen=True):
 
 class BindingMemory(Object, frozen=True):
     """`release` is as of `release_of`, `replicas` how many the template asked for then. `over`: uid of the template.
-    All of its Job had ended when a cluster of it left the fleet, or when the binding was made."""
+    All of its Job had ended when a cluster of it left the fleet."""
 
     release: str = ""
     replicas: int = 0

@@ -44,7 +44,7 @@ def held_claims(
     """The clusters that hold each claim of a binding's template, as far as any are known.
 
     `listing` are the claims' bindings that list it; `find` is a binding of its namespace by name, `works_of` are the
-    Works of one. These remain where somebody deletes a claim's binding (`outlasts_binding`).
+    Works of one. These remain where somebody deletes a claim's binding (`core.left_works`).
     """
     resource = binding.spec.resource
     claims = {name: find(binding_name(CLAIM_KIND, name)) for name in named_claims(binding)}

@@ -30,7 +30,6 @@ from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import is_held_down, tolerating_hold_down
 from leeward.core.eviction.due_evictions import decide_stay
-from leeward.core.left_works import is_a_part
 from leeward.core.placement.concern import is_unplaced
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
 from leeward.core.scheduling.affinity import is_in_term
@@ -63,9 +62,8 @@ def done_in(ended: Iterable[str], spec: ResourceBindingSpec, clusters: Mapping[s
 
 
 def has_ended(binding: Binding, done: Ranks) -> bool:
-    """Tells whether all parts of a Job have ended that have a place, and none lacks one. Of a binding that was never
-    placed only those parts are known that were found."""
-    return set() < binding.spec.assigned.keys() <= done.keys() and not (is_a_part(binding) or is_unplaced(binding))
+    """Tells whether all parts of a Job have ended that have a place, and none lacks one."""
+    return set() < binding.spec.assigned.keys() <= done.keys() and not is_unplaced(binding)
 
 
 @dataclass(frozen=True, slots=True)

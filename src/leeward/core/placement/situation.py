@@ -35,7 +35,6 @@ from leeward.core.eviction.stalled_replacements import StalledTargets, await_tar
 from leeward.core.eviction.tasks import moves_on
 from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.eviction.withdrawal import Returns
-from leeward.core.left_works import left_over
 from leeward.core.placement.cause import with_cause
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.ranks import NO_RANKS, ClusterRank, Ranks, done_in, has_ended
@@ -43,7 +42,7 @@ from leeward.core.placement.snapshot import Authority, PlacementSettings, Snapsh
 from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
 from leeward.core.scheduling.affinity import in_term_of_ended
 from leeward.core.scheduling.cached_property import CachedProperty
-from leeward.core.scheduling.reschedule import placement_changed, was_placed
+from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.selection import is_once
 
 
@@ -169,9 +168,8 @@ class Situation:
     @CachedProperty
     def ended(self) -> frozenset[str]:
         """Clusters in which all that a Job has to do there is over: nobody begins that again."""
-        spec, works = self.binding.spec, self.snapshot.works
-        left = {} if was_placed(self.binding) else left_over(works, self.binding)
-        return over_in(works, spec.resource.uid) | over_in(left, "") | set(spec.assigned if self.is_over else ())
+        spec = self.binding.spec
+        return over_in(self.snapshot.works, spec.resource.uid) | set(spec.assigned if self.is_over else ())
 
     @CachedProperty
     def is_over(self) -> bool:
