@@ -66,7 +66,7 @@ def test_a_plan_names_every_stored_object_that_cannot_be_read_and_every_old_word
             assert 'spec.failover.application.purgeMode: Unsupported value: "Sometimes"' in binding.sentence
             assert binding.next == "kubectl edit resourcebindings.work.karmada.io app-00-deployment -n default"
             old = found["propagationpolicy/default/app-01"]
-            assert "Graciously is read as Gracefully: write Gracefully" in old.sentence
+            assert "Graciously is read as Gracefully; write Gracefully" in old.sentence
 
     run_virtual(run())
 

@@ -99,7 +99,7 @@ def check(text: str, most: int = 20_000) -> None:
     assert text
     assert _ACTS.search(text) is None, ascii(_ACTS.search(text))
     lines = text.split("\n")
-    assert not [line for line in lines if re.match(r" {0,5}(forged|b  Ready)", line)]
+    assert not [line for line in lines if re.match(r" {0,4}(forged|b  Ready)", line)]
     assert max(map(len, lines)) < most
     assert "\u0300" * 5 not in text
 

@@ -291,7 +291,7 @@ async def test_explain_says_why_a_cluster_keeps_the_old_revision_and_the_next_co
     ]
     assert f"has the new revision {new}, and does not serve with it since" in told.rollout.clusters[0].sentence
     assert told.rollout.clusters[1].sentence == f"keeps the proven revision {old}: its stage comes after canary"
-    assert any(f"revision {new} has failed" in step.sentence and step.at for step in told.next)
+    assert any(f"unless revision {new} serves in" in step.sentence and step.at for step in told.next)
     assert (told.needs_somebody, told.helps) == (False, ())
     await world.until(lambda: reason(world) == "Failed", 900)
     await world.sleep(60)

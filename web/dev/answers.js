@@ -241,7 +241,12 @@ function whatIf(fails, clocks = {}) {
           kind: "NotReady",
           sentence: `${fails.join(" and ")} are not Ready; no new replica is placed there`,
         },
-        { at: ago(-330), afterSeconds: 330, kind: "NoExecute", sentence: `${fails.join(" and ")} are tainted with NoExecute` },
+        {
+          at: ago(-330),
+          afterSeconds: 330,
+          kind: "NoExecute",
+          sentence: `${fails.join(" and ")} are tainted with NoExecute`,
+        },
         { at: ago(-390), afterSeconds: 390, kind: "Leaves", sentence: "3 applications leave" },
       ],
       losses: {

@@ -142,7 +142,7 @@ def test_bad_input_names_the_field_and_the_way_out(
         ),
         (
             POLICY.replace("v1alpha1", "v1"),
-            "PropagationPolicy p: its apiVersion is not policy.karmada.io/v1alpha1: correct it",
+            "PropagationPolicy p: its apiVersion is not policy.karmada.io/v1alpha1; correct it",
         ),
         (f"{POLICY}---\n{POLICY.replace('nPolicy', 'nPolcy')}", "--apply: a PropagationPolcy is no policy"),
         (f"{POLICY}---\n{{metadata: {{name: web}}}}", "--apply: a document without kind is no policy"),
