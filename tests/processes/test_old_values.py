@@ -64,7 +64,7 @@ def store_old_words(fleet: Fleet) -> int:
 
 def test_old_purge_modes_are_taken_with_a_warning_and_what_is_stored_with_them_fails_over(fleet: Fleet) -> None:
     said = fleet.kubectl("apply", "-f", "-", "--warnings-as-errors", stdin=WEB, fails=True)
-    assert "Graciously is read as Gracefully: write Gracefully" in said
+    assert "Graciously is read as Gracefully; write Gracefully" in said
     assert fleet.get("propagationpolicy", "web")["spec"]["failover"]["application"]["purgeMode"] == "Gracefully"
     fleet.eventually(lambda: fleet.assigned("web-deployment") == {"member1": 2, "member2": 2}, "web is placed")
 
