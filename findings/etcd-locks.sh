@@ -5,28 +5,16 @@
 # What is: both hold it, unless they are of one family. etcd3 and etcd3gw for Python write the key `/locks/leader`, aetcd and
 #   the library for Node `leader`, etcdctl a key of its lease below `leader/`. Nobody is told.
 set -euo pipefail
-source "$(dirname "$0")/support/debian.sh"
+source "$(dirname "$0")/support/etcd.sh"
 work=$(mktemp -d)
 server=
 trap '[[ -z $server ]] || kill "$server"; wait; rm -rf "$work"' EXIT
 cd "$work"
 debian "$work/root" etcd-server=3.4.23-4+b4 etcd-client=3.4.23-4+b4
-python3 -m venv env
-env/bin/pip install -qq etcd3gw==2.7.0 aetcd==1.0.0
-python3 -m venv old
-old/bin/pip install -qq etcd3==0.12.0 protobuf==3.20.3 tenacity==6.3.1
-echo '{}' > package.json
-npm install --silent --no-audit --no-fund etcd3@1.1.2
-read -r port peers < <(python3 -c 'import socket
-held = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-print(*(one.getsockname()[1] for one in held))')
-of "$work/root" bin/etcd --data-dir data --listen-client-urls "http://127.0.0.1:$port" \
-  --advertise-client-urls "http://127.0.0.1:$port" --listen-peer-urls "http://127.0.0.1:$peers" \
-  --initial-advertise-peer-urls "http://127.0.0.1:$peers" --initial-cluster "default=http://127.0.0.1:$peers" > log 2>&1 &
-server=$!
+clients_of_etcd
+serve_etcd "$work/root"
 export ETCDCTL_API=3
 ctl() { of "$work/root" bin/etcdctl --endpoints "127.0.0.1:$port" "$@"; }
-for _ in $(seq 100); do ! ctl put ready yes > put 2>&1 || break; sleep 0.1; done
 
 # Each takes a lock for a minute, and leaves it held.
 cat > take.py <<'TAKE'

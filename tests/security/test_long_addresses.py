@@ -7,13 +7,15 @@
 Holds: L4.
 """
 
+import ipaddress
+import socket
 from collections.abc import Callable
+from types import ModuleType
 from unittest import mock
 
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.kinds.pod_rules import texts
 from tests.kubeserver.api_world import ApiWorld, tell
 
 MANY = 2_000
@@ -36,24 +38,25 @@ def network_policy(excepted: list[str]) -> Manifest:
 
 ADDRESSES = [f"2001:db8::{number:x}" for number in range(MANY)]
 NETWORKS = [f"10.0.{number >> 8}.{number & 255}/32" for number in range(MANY)]
-WRITES: list[tuple[str, Manifest]] = [
-    (CORE, service(externalIPs=ADDRESSES)),
-    (CORE, service(type="LoadBalancer", loadBalancerSourceRanges=NETWORKS)),
-    (NETWORKING, network_policy(NETWORKS)),
+WRITES: list[tuple[str, Manifest, ModuleType, str]] = [
+    (CORE, service(externalIPs=ADDRESSES), socket, "inet_pton"),
+    (CORE, service(type="LoadBalancer", loadBalancerSourceRanges=NETWORKS), ipaddress, "IPv4Address"),
+    (NETWORKING, network_policy(NETWORKS), ipaddress, "IPv4Address"),
 ]
 
 
-@pytest.mark.parametrize(("path", "manifest"), WRITES, ids=["addresses", "ranges", "exceptions"])
-def test_l4_an_address_is_read_once(path: str, manifest: Manifest) -> None:
-    read = list[str]()
-    read_one: Callable[[str], object] = getattr(texts, "_parsed")  # noqa: B009
+@pytest.mark.parametrize(("path", "manifest", "module", "reader"), WRITES, ids=["addresses", "ranges", "exceptions"])
+def test_l4_an_address_is_read_once(path: str, manifest: Manifest, module: ModuleType, reader: str) -> None:
+    read = list[object]()
+    read_one: Callable[..., object] = getattr(module, reader)
 
-    def counted(text: str) -> object:
-        read.append(text)
-        return read_one(text)
+    def counted(*given: object) -> object:
+        if isinstance(given[-1], str):
+            read.append(given[-1])
+        return read_one(*given)
 
     async def story(world: ApiWorld) -> None:
-        with mock.patch.object(texts, "_parsed", counted):
+        with mock.patch.object(module, reader, counted):
             assert (await world.create(path, manifest)).code == 201
         assert MANY <= len(read) <= MANY + 10
 

@@ -79,6 +79,14 @@ async def is_asked_for(world: World, name: str) -> None:
     await world.until(lambda: list(world.assigned(WEB)) == [name], 60)
 
 
+async def leaves(world: World, life: Life) -> None:
+    """Another copy is to replace it, and finds no room."""
+    await life.until(SERVING)
+    await without_room(world, "member2")
+    await is_asked_for(world, "member2")
+    await life.until(LEAVING)
+
+
 async def goes(world: World, life: Life) -> None:
     """Another copy has replaced it, and a finalizer keeps its objects."""
     await life.until(SERVING)
@@ -105,10 +113,7 @@ async def test_a_report_makes_a_wanted_copy_a_serving_one(world: World) -> None:
 @in_world(TWO)
 async def test_a_leaving_copy_goes_once_the_others_serve(world: World) -> None:
     life = await made(world)
-    await life.until(SERVING)
-    await without_room(world, "member2")
-    await is_asked_for(world, "member2")
-    await life.until(LEAVING)
+    await leaves(world, life)
     await life.stays(300)
     assert await ready_replicas(world, "member1", "web") == 2
     await with_room(world, "member2")
@@ -135,10 +140,7 @@ async def test_a_copy_that_is_placed_again_is_a_target_again(world: World, befor
     if before is GOING:
         await goes(world, life)
     else:
-        await life.until(SERVING)
-        await without_room(world, "member2")
-        await is_asked_for(world, "member2")
-        await life.until(LEAVING)
+        await leaves(world, life)
     await is_asked_for(world, "member1")
     await world.until(lambda: life.look() in (WANTED, SERVING), 60)
     assert life.states[-2] is before
@@ -152,10 +154,7 @@ async def test_a_copy_that_is_placed_again_is_a_target_again(world: World, befor
 async def test_an_order_is_taken_back_when_the_law_holds_no_more(world: World) -> None:
     """The agent has not heard of it yet when the replacement is lost."""
     life = await made(world)
-    await life.until(SERVING)
-    await without_room(world, "member2")
-    await is_asked_for(world, "member2")
-    await life.until(LEAVING)
+    await leaves(world, life)
     await world.sleep(10)
     way = world.link(agent_of("member1"), world.NAME)
     way.cut()

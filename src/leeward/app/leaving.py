@@ -26,6 +26,7 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_B
 from leeward.api.work import Work
 from leeward.app.local import FleetError
 from leeward.core.registration import Joined
+from leeward.core.wording import first_of
 
 POLL_SECONDS = 0.5
 SHOWN = 5
@@ -54,7 +55,7 @@ async def unjoin_cluster(
         _refuse_mode(cluster)
     secrets = await _secrets_of(client, cluster)
     if cluster.is_ready and (alone := await _alone_in(client, name)):
-        shown = ", ".join(alone[:SHOWN]) + (f" and {len(alone) - SHOWN} more" if len(alone) > SHOWN else "")
+        shown = first_of(alone, SHOWN)
         tell(f"{name} takes the only copies of {shown} along; `leeward drain {name}` would move them first")
     if not await delete_seen(client, CLUSTERS, name, uid=cluster.metadata.uid):
         return

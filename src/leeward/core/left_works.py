@@ -1,4 +1,4 @@
-"""Works that a deleted binding leaves to the next one of its template: others live in what they hold.
+"""Works that a deleted binding leaves to the next one of its template, since others live in their objects.
 
 The next one begins with them as its targets. Karmada deletes them.
 """

@@ -1,7 +1,7 @@
 """Wording of lists of names in messages."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _PLURALS = (("is ", "are "), ("has ", "have "), ("does ", "do "))
 
@@ -10,6 +10,12 @@ def listed(names: Iterable[str]) -> str:
     """`fra-1, fra-2 and fra-3`; empty where there are none."""
     *most, last = [*names] or [""]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def first_of(names: Sequence[str], most_named: int = 5) -> str:
+    """`fra-1, fra-2 and 7 more`; empty where there are none."""
+    more = len(names) - most_named
+    return ", ".join(names[:most_named]) + (f" and {more} more" if more > 0 else "")
 
 
 def listed_by_reason(reasons: Mapping[str, str], most_named: int) -> Iterator[str]:

@@ -7,6 +7,7 @@ from kubeapi.resource import Resource
 from kubeclient import Client
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
+from leeward.core.wording import first_of
 from leeward.operations.findings import NAMED_AT_MOST, needs_somebody
 from leeward.operations.sentences import counted
 from leeward.operations.status import Found
@@ -25,10 +26,9 @@ async def find_nameless(client: Client, _now: datetime) -> Found:
     if not names:
         return Found()
     told, have = counted(len(names), "policy", "policies"), "has" if len(names) == 1 else "have"
-    more = f" and {len(names) - NAMED_AT_MOST} more" if len(names) > NAMED_AT_MOST else ""
     said = (
         f"{told} {have} no identity: does `leeward webhook` run? It gives each one when that is written again: "
-        f"{', '.join(names[:NAMED_AT_MOST])}{more}"
+        f"{first_of(names, NAMED_AT_MOST)}"
     )
     return Found([needs_somebody("policies", said, next="kubectl get mutatingwebhookconfigurations")])
 

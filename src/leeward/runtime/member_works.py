@@ -31,7 +31,7 @@ Add = Callable[[str, bool], None]
 """Takes the name of a Work that is to be looked at, and whether it is late: after the others."""
 
 MAX_ANSWERS = 10_000
-"""Most answers that are kept; of what is forgotten the member is asked once more."""
+"""Most answers that are kept; for others the member is asked once more."""
 
 
 class MemberWorks:

@@ -99,8 +99,8 @@ def is_foreign(work: Work | None) -> bool:
 
 
 def doubted_in(truth: GroundTruth, attached: ResourceBinding) -> Iterator[str]:
-    """Clusters where somebody else's object takes the place of a copy, so that none is seen of what its template asks
-    for now. Nobody knows that no Pod of an earlier one is left: what that named stays until the user ends it (S1)."""
+    """Clusters where somebody else's object takes the place of a copy. Nobody knows that no Pod of an earlier copy is
+    left: the dependencies of that copy stay until the user removes the object (S1)."""
     for each in attached.spec.required_by:
         works = truth.works_of(Key(each.namespace, each.name))
         yield from (target.name for target in each.clusters if is_foreign(works.get(target.name)))

@@ -50,8 +50,10 @@ from leeward.app.migration.record import (
     write_cluster,
     write_record,
 )
-from leeward.app.migration.review import Remark, Weight, counted, listed
+from leeward.app.migration.review import Remark, Weight
 from leeward.app.migration.survey import clusters_service, running_components
+from leeward.core.wording import first_of
+from leeward.operations.sentences import counted
 
 Tell = Callable[[str], None]
 OUR_GROUP = OUTAGES.group
@@ -73,11 +75,10 @@ async def plan_hand_back(client: Client, clock: Clock) -> list[Remark]:
         names = sorted({*record.clusters, *there})
         leaving = [name for name in names if name in there and there[name]["metadata"].get("deletionTimestamp")]
         if leaving:
-            said = f"{listed(leaving)} is being removed: let `leeward serve` finish that first"
+            said = f"{first_of(leaving)} is being removed: let `leeward serve` finish that first"
             remarks.append(Remark(Weight.REFUSES, "clusters", said, "kubectl get clusters"))
-        said = (
-            f"{counted(len(names), 'Cluster')} ({listed(names)}) will be kept by Karmada's API server, as they are now"
-        )
+        kept = f"{counted(len(names), 'Cluster')} ({first_of(names)})"
+        said = f"{kept} will be kept by Karmada's API server, as they are now"
         remarks.append(Remark(Weight.CHANGES, "clusters", said))
     if marked := await marked_objects(Inventory(client)):
         said = f"{counted(len(marked), 'object')} will lose annotations of ours"
@@ -93,7 +94,7 @@ async def plan_hand_back(client: Client, clock: Clock) -> list[Remark]:
         remarks.append(Remark(Weight.CHANGES, "kept", said))
     gone, staying = await _definitions(client, record)
     if gone:
-        said = f"{counted(len(gone), 'definition')} will go, with what we keep there: {listed(gone)}"
+        said = f"{counted(len(gone), 'definition')} will go, with what we keep there: {first_of(gone)}"
         remarks.append(Remark(Weight.CHANGES, "definitions", said))
     remarks += [Remark(Weight.STAYS, name, _why_it_stays(name)) for name in staying]
     said = "policies, bindings, Works and what runs in members stay as they are"

@@ -10,8 +10,9 @@ import msgspec
 
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.app.migration.survey import Survey
+from leeward.core.wording import first_of
+from leeward.operations.sentences import counted
 
-NAMED_AT_MOST = 5
 _MANAGER = "karmada-controller-manager --leader-elect=false --skipped-propagating-namespaces=.*"
 _ALONE, _WITH_SERVICES = "PropagateDeps=false", "PropagateDeps=false,MultiClusterService=true"
 """Gates: its detector and its dependencies distributor run whatever --controllers says. The one is given no namespace,
@@ -103,7 +104,7 @@ def _unseen(survey: Survey) -> Iterator[Remark]:
 
 def _gaps(survey: Survey) -> Iterator[Remark]:
     for name, missing in survey.definition_gaps.items():
-        said = f"the definition {name} is of an older Karmada, and would drop what Leeward writes: {listed(missing)}"
+        said = f"the definition {name} is of an older Karmada, and would drop what Leeward writes: {first_of(missing)}"
         next = "kubectl apply -f charts/karmada/_crds/bases (of a newer release of Karmada)"
         yield Remark(Weight.REFUSES, f"customresourcedefinition/{name}", said, next)
 
@@ -117,7 +118,7 @@ def _clusters(survey: Survey) -> Iterator[Remark]:
         said = f"the Clusters are kept by {where}, which does not show them"
         yield Remark(Weight.REFUSES, "apiservice/clusters", said, "start karmada-aggregated-apiserver")
         return
-    names = listed([each["metadata"]["name"] for each in survey.clusters])
+    names = first_of([each["metadata"]["name"] for each in survey.clusters])
     said = (
         f"{counted(len(survey.clusters), 'Cluster')} ({names}) kept by {where} will be kept by a definition, with "
         "name, spec and status; what belongs to them is taken along"
@@ -125,7 +126,7 @@ def _clusters(survey: Survey) -> Iterator[Remark]:
     yield Remark(Weight.CHANGES, "apiservice/clusters", said, "leeward adopt")
     leaving = [each["metadata"]["name"] for each in survey.clusters if each["metadata"].get("deletionTimestamp")]
     if leaving:
-        said = f"{listed(leaving)} is being removed, and could not be moved: let Karmada finish that first"
+        said = f"{first_of(leaving)} is being removed, and could not be moved: let Karmada finish that first"
         yield Remark(Weight.REFUSES, "clusters", said, "kubectl get clusters")
 
 
@@ -142,7 +143,7 @@ def _tainted(survey: Survey) -> Iterator[Remark]:
         keys = [taint["key"] for taint in taints if taint.get("effect") == "NoExecute"]
         if keys:
             said = (
-                f"{name} has a NoExecute taint ({listed(keys)}): applications that do not tolerate it leave, once "
+                f"{name} has a NoExecute taint ({first_of(keys)}): applications that do not tolerate it leave, once "
                 "`leeward serve` works and sees it so; Karmada's controllers do that only where a flag says so"
             )
             next = f"leeward taint {name} {keys[0]}:NoExecute- (or serve --enable-no-execute-taint-eviction=false)"
@@ -181,14 +182,14 @@ def _kept(survey: Survey) -> Iterator[Remark]:
         )
         yield Remark(Weight.STAYS, name, said, program or "")
     for warning, names in survey.ignored.items():
-        yield Remark(Weight.STAYS, names[0], f"{listed(names)}: {warning}")
+        yield Remark(Weight.STAYS, names[0], f"{first_of(names)}: {warning}")
     pulled = [
         cluster["metadata"]["name"]
         for cluster in survey.clusters or ()
         if cluster.get("spec", {}).get("syncMode") == "Pull"
     ]
     if pulled:
-        said = f"{listed(pulled)}: the agent there goes on, Karmada's as well as ours"
+        said = f"{first_of(pulled)}: the agent there goes on, Karmada's as well as ours"
         yield Remark(Weight.STAYS, "agents", said, "leeward register, when it is to be replaced")
 
 
@@ -201,14 +202,3 @@ def _without_proxy(survey: Survey) -> Iterator[Remark]:
             "they fail, with it they need the kubeconfig that it prints"
         )
         yield Remark(Weight.STAYS, "cluster-proxy", said, "leeward cluster-proxy (and --print-kubeconfig)")
-
-
-def counted(count: int, noun: str) -> str:
-    """Number with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names, the first few of many."""
-    more = len(names) - NAMED_AT_MOST
-    return ", ".join(names[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

@@ -114,8 +114,8 @@ class BindingTemplates:
 
 
 def _needs(dependant: Binding | None, *, alive: bool) -> bool:
-    """Tells whether a binding that needs another keeps what that has made: `alive` says that a deleted one does not.
-    One that is gone was deleted as well, and may be made anew."""
+    """Tells whether a dependant keeps the objects of the binding that it needs. With `alive` a deleted one keeps none.
+    A dependant that is gone was deleted as well, and may be made again."""
     if dependant is None:
         return not alive
     return dependant.metadata.deletion_timestamp is None if alive else not lets_shared_go(dependant)

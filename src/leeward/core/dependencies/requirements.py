@@ -18,8 +18,8 @@ MOST_BYTES = 192 * 1024
 """Bytes of the annotation that lists dependencies: all annotations of an object have 256 KiB."""
 _ANY_NAME = "any"
 LONGEST_WAIT = timedelta(seconds=15)
-"""Time that a new copy waits at most. What a member refuses, or does not report, holds it up no longer: it may run
-without."""
+"""Time that a new copy waits at most for its dependencies. One that a member refuses, or does not report, holds it up
+no longer: the copy may run without."""
 
 
 def follows(binding: ResourceBinding) -> bool:

@@ -25,6 +25,8 @@ from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, WatchedTime
 
+CENTURIES = 10**10
+"""Seconds; the largest number that the API takes means for ever."""
 MOST_DIGITS = 9
 """Most digits of a drain's budget: more is no bound for anybody, and Python reads no number of thousands of digits."""
 LAST_RESORT_SECONDS = 1800
@@ -60,9 +62,9 @@ def decide_stay(
             return Stay(now, tuple(t for t in harmful if not any(tolerates(o, t) for o in tolerations)))
         used.append(toleration)
     ends = [
-        (watched.moved(taint.time_added) + timedelta(seconds=max(-(10**10), min(seconds, 10**10))), taint)
+        (watched.moved(taint.time_added) + timedelta(seconds=max(-CENTURIES, min(seconds, CENTURIES))), taint)
         for toleration in used
-        if (seconds := toleration.toleration_seconds) is not None  # the largest number there is means for ever
+        if (seconds := toleration.toleration_seconds) is not None
         for taint in harmful
         if taint.time_added is not None and tolerates(toleration, taint)
     ]

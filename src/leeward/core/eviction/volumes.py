@@ -22,8 +22,8 @@ from leeward.api.work import Binding
 from leeward.core.copies.job_copies import is_cron_job
 from leeward.core.eviction.due_evictions import purge_mode_of
 from leeward.core.interpreter import is_defined
+from leeward.core.wording import first_of
 
-_TOLD = 5
 UNKNOWN = "which are not known yet"
 
 
@@ -43,7 +43,7 @@ def _is_stateful_set(resource: ReadOnlyManifest) -> bool:
 
 def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:
     """Annotation of a binding about the claims of its StatefulSet; empty where it has none."""
-    return {CLAIMS_ANNOTATION: _listed(claims_of(template))} if _is_stateful_set(template) else {}
+    return {CLAIMS_ANNOTATION: first_of(claims_of(template))} if _is_stateful_set(template) else {}
 
 
 def noted_claims(binding: Binding) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def has_claims(binding: Binding) -> bool:
 def with_owned_claims(status: object, names: Sequence[str] | None) -> Any:
     """The status of a member's object that also names the claims which belong to it; None: nobody could look."""
     known = cast(Manifest, status) if isinstance(status, dict) else {}
-    said = UNKNOWN if names is None else _listed(names)
+    said = UNKNOWN if names is None else first_of(names)
     return {**known, CLAIMS_ANNOTATION: said} if said else cast(Any, status)
 
 
@@ -87,14 +87,14 @@ def why_claims_stay(kind: str, name: str, names: Sequence[str] | None) -> str:
     if names is None:
         return f"whether claims belong to {kind} {name} cannot be told: the cluster refuses to list its claims"
     return (
-        f"the claims {_listed(names)} belong to {kind} {name}, and would be deleted with it; "
+        f"the claims {first_of(names)} belong to {kind} {name}, and would be deleted with it; "
         "save their data, then delete it in that cluster"
     )
 
 
 def why_runs_end_first(name: str, runs: Sequence[str]) -> str:
     """Reason why a member's CronJob is not deleted yet."""
-    return f"CronJob {name} begins no run any more, and goes when {_listed(runs)} has ended"
+    return f"CronJob {name} begins no run any more, and goes when {first_of(runs)} has ended"
 
 
 def _owned(binding: Binding) -> list[str]:
@@ -118,12 +118,7 @@ def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:
 def why_volumes_stay(binding: Binding) -> str:
     """Reason why a StatefulSet does not move, and the ways out."""
     return (
-        f"its volumes ({_listed(noted_claims(binding)) or UNKNOWN}) would stay behind, and its replacement would "
+        f"its volumes ({first_of(noted_claims(binding)) or UNKNOWN}) would stay behind, and its replacement would "
         f"start empty. If storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "
         f"(not with purgeMode {PurgeMode.NEVER}). With purgeMode {PurgeMode.DIRECTLY} it moves without its volumes"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _TOLD
-    return ", ".join(names[:_TOLD]) + (f" and {more} more" if more > 0 else "")

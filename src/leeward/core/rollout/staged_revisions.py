@@ -30,6 +30,7 @@ from leeward.api.rollout import OnFailure, RolloutStage, RolloutStrategy
 from leeward.core.rollout.rollout_decision import KEPT, Reason, RolloutDecision, Standing, as_they_are, asked_for
 from leeward.core.rollout.stages import clusters_by_stage, furthest
 from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes, progressed, short
+from leeward.core.wording import first_of
 
 NO_WISHES = Wishes()
 
@@ -145,7 +146,7 @@ def _failure(
     state: RolloutState, standings: Mapping[str, Standing], failed: Sequence[str], strategy: RolloutStrategy
 ) -> RolloutDecision:
     message = (
-        f"Revision {short(state.target)} does not serve in {_listed(failed)} after {strategy.deadline_seconds} s: no "
+        f"Revision {short(state.target)} does not serve in {first_of(failed)} after {strategy.deadline_seconds} s: no "
         "other cluster gets it. Correct the template, or run `leeward rollout undo`."
     )
     return RolloutDecision(state, as_they_are(state, standings), Reason.FAILED, message)
@@ -213,12 +214,12 @@ class _Advance:
         mine = [name for name in down if name in self.state.clusters]
         if len(mine) == len(down):
             message = (
-                f"Stage {stage.name}: revision {self._target} is to serve in {_listed(mine)} for "
+                f"Stage {stage.name}: revision {self._target} is to serve in {first_of(mine)} for "
                 f"{stage.healthy_seconds} s before the next cluster gets it."
             )
             return self._held(Reason.PROGRESSING, message, stage)
         others = sorted(set(down) - set(mine))
-        message = f"Stopped in stage {stage.name}: {_listed(others)} does not serve. Others keep their revision."
+        message = f"Stopped in stage {stage.name}: {first_of(others)} does not serve. Others keep their revision."
         return self._held(Reason.NOT_SERVING, message, stage)
 
     def _await(self, stage: RolloutStage, waits: Sequence[str]) -> RolloutDecision:
@@ -227,7 +228,7 @@ class _Advance:
         if unseen := [name for name in waits if self._sight(name) is RolloutSight.UNSEEN]:
             return self._outage(stage, unseen)
         message = (
-            f"Stage {stage.name} has revision {self._target}, which is to serve in {_listed(waits)} for "
+            f"Stage {stage.name} has revision {self._target}, which is to serve in {first_of(waits)} for "
             f"{stage.healthy_seconds} s."
         )
         return self._held(Reason.PROGRESSING, message, stage)
@@ -243,7 +244,7 @@ class _Advance:
         return self._held(Reason.WAITING, message, stage)
 
     def _outage(self, stage: RolloutStage, unseen: Sequence[str]) -> RolloutDecision:
-        message = f"Stopped in stage {stage.name}: {_listed(unseen)} cannot be seen. Each cluster keeps its revision."
+        message = f"Stopped in stage {stage.name}: {first_of(unseen)} cannot be seen. Each cluster keeps its revision."
         return self._held(Reason.OUTAGE, message, stage)
 
     def _down(self, stage: RolloutStage, names: Sequence[str]) -> Sequence[str]:
@@ -313,7 +314,3 @@ class _Advance:
             return None
         seconds = stage.healthy_seconds if found.sight is RolloutSight.SERVING else self.strategy.deadline_seconds
         return found.since + timedelta(seconds=seconds)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

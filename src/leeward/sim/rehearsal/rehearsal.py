@@ -31,7 +31,7 @@ LOOK_SECONDS = 10.0
 MOST_TURNS = 200_000_000
 """Number of turns that the virtual loop may make; a rehearsal of the greatest size needs a tenth of it."""
 CLEANING = timedelta(minutes=1)
-"""Time behind the end of an outage in which what happens to its cluster, or is held, belongs to it."""
+"""Time behind the end of an outage in which events of its cluster, and holds, belong to it."""
 
 
 class RehearsalFailed(Exception):
@@ -241,7 +241,7 @@ async def told_outages(world: CopiedWorld) -> list[OutageStory]:
 
 
 def tells(outage: OutageStory, happened: Happened, at: datetime) -> bool:
-    """Tells whether the story of the outage has what happened at the instant, as a line or in a number."""
+    """Tells whether the story of the outage has the event of that instant, as a line or in a number."""
     ended = outage.status.cleaned_at or outage.status.returned_at
     if at < outage.spec.since or (ended is not None and at > ended + CLEANING):
         return False

@@ -24,8 +24,8 @@ YOUNG_SECONDS = 2.0
 
 
 class RenderingsChecker:
-    """`_policies`: what each has been, by kind and name; None for its absence. A restore makes them as they were, and
-    `_been` are all states of all times: a revision is of any of these. `_marks`: those of each Work."""
+    """`_policies`: states of each, by kind and name; None for its absence. A restore makes them as they were. `_been`
+    are the states of all times: a revision is of any of these. `_marks`: those of each Work."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
