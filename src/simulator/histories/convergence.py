@@ -177,7 +177,7 @@ def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool
 def _is_in_vain(truth: GroundTruth, binding: Binding, name: str, works: Mapping[str, Work]) -> bool:
     """Tells whether the target cannot serve: somebody else's object takes its place, or no member can run it."""
     copy = truth.copy(name, binding)
-    return is_foreign(works.get(name)) or (copy is not None and (is_broken(copy) or _outgrows(truth, binding, copy)))
+    return is_foreign(works.get(name)) or (copy is not None and _cannot_run(truth, binding, copy, name))
 
 
 def _has_claims(truth: GroundTruth, binding: Binding, member: str) -> bool:
@@ -227,12 +227,14 @@ def _copy(
         replicas = has
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"
-    elif copy.get("status", {}).get("readyReplicas", 0) != replicas and not (
-        is_broken(copy) or _has_to_do_without(truth, binding, copy, name) or _outgrows(truth, binding, copy)
-    ):
+    elif copy.get("status", {}).get("readyReplicas", 0) != replicas and not _cannot_run(truth, binding, copy, name):
         yield f"of {replicas} replicas in {name} {copy.get('status', {}).get('readyReplicas', 0)} are ready"
     if not is_older and _image(copy) != _image(template):
         yield f"the copy in {name} runs {_image(copy)} instead of {_image(template)}"
+
+
+def _cannot_run(truth: GroundTruth, binding: Binding, copy: Manifest, name: str) -> bool:
+    return is_broken(copy) or _outgrows(truth, binding, copy) or _has_to_do_without(truth, binding, copy, name)
 
 
 def _has_to_do_without(truth: GroundTruth, binding: Binding, copy: Manifest, name: str) -> bool:
@@ -317,7 +319,7 @@ def _left_over(scene: Scene, member: str) -> Iterator[str]:
             annotations = annotations_of(copy)
             name = annotations.get(WORK_NAME_ANNOTATION)
             work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), name or "")
-            is_listed = (member, work) in scene.orphaned
+            is_listed = scene.is_orphan(member, work)
             is_listed |= member in scene.forgotten and annotations.get(PRESERVED_ANNOTATION) == "true"
-            if name is not None and work not in there and not is_listed and not scene.is_forgotten(member, work):
+            if name is not None and work not in there and not is_listed:
                 yield f"{key} in {member} is left over: its Work {work} is gone"

@@ -72,7 +72,7 @@ class QuotasChecker:
 
 def unlimited(scene: Scene, members: Iterable[str]) -> Iterator[str]:
     """Quotas that do not say what is used of them, and clusters without the limits that they should have. Of a limit
-    that a control plane which was restored does not know somebody has to read first (`orphans.clear_orphans`)."""
+    that nobody knows any more somebody has to read first (`orphans.clear_orphans`)."""
     truth = scene.truth
     wanted: dict[tuple[str, Key], Manifest] = {}
     for key, quota in truth.of(QUOTAS).items():
@@ -86,7 +86,7 @@ def unlimited(scene: Scene, members: Iterable[str]) -> Iterator[str]:
             yield f"{key} is refused by a quota that has room for it"
     for member in members:
         limits = truth.of(KINDS["ResourceQuota"], member).items()
-        known = {key: each for key, each in limits if (member, work_of(each)) not in scene.orphaned}
+        known = {key: each for key, each in limits if not scene.is_orphan(member, work_of(each))}
         there = {(member, key): each["spec"]["hard"] for key, each in known.items()}
         for place, key in sorted({*there, *(each for each in wanted if each[0] == member)}):
             if there.get((place, key)) != wanted.get((place, key)):

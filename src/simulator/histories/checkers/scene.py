@@ -135,6 +135,10 @@ class Scene:
         """Tells whether nobody can know that what the member has brought back of a Work was removed already."""
         return member in self.forgotten and self.ended_at.get(work, float("-inf")) <= self.forgotten[member]
 
+    def is_orphan(self, member: str, work: Key) -> bool:
+        """Tells whether somebody has to read first what the member holds of a Work that is gone."""
+        return (member, work) in self.orphaned or self.is_forgotten(member, work)
+
     def evidence_since(self, name: str, at: float | None = None) -> float:
         """Instant from which health may be that a decision rests on: a member that died is still Ready for a while.
 
