@@ -35,7 +35,17 @@ from simulator.histories.ground_truth import (
     owner_of,
 )
 from simulator.histories.manifests import asked_replicas, is_autoscaled
-from simulator.histories.named_objects import Named, doubted_in, follows, is_foreign, named_in, needed_in, there
+from simulator.histories.named_objects import (
+    Named,
+    doubted_in,
+    follows,
+    has_to_do_without,
+    is_foreign,
+    is_used_beside,
+    named_in,
+    needed_in,
+    there,
+)
 from simulator.histories.overriding import inner_marks_of, marks_of, overridden, resized, unmarked
 
 UNSCHEDULABLE = "Unschedulable"
@@ -161,17 +171,16 @@ def _is_unplaced(binding: Binding) -> bool:
 
 def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool:
     """Tells whether a copy stays, and the binding says so, since what was to replace it has found no place, or not for
-    all of it, or one that somebody else's object takes (S1); or since an operator keeps data for it (S12)."""
+    all of it, or one that somebody else's object takes (S1); or since an operator keeps data for it (S12), or a copy
+    there uses it."""
     blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
     works, targets = truth.works_of(key), replicas_of(binding)
     if blocked is not None and blocked.reason == "VolumesStay":
         return _has_claims(truth, binding, cluster_of_execution_space(work.namespace))
-    return (
-        (not targets or _is_unplaced(binding) or any(_is_in_vain(truth, binding, name, works) for name in targets))
-        and work.is_leaving
-        and blocked is not None
-        and blocked.reason == "ReplacementLost"
-    )
+    finds_no_place = not targets or _is_unplaced(binding)
+    waits = finds_no_place or any(_is_in_vain(truth, binding, name, works) for name in targets)
+    is_lost = blocked is not None and blocked.reason == "ReplacementLost"
+    return work.is_leaving and ((waits and is_lost) or is_used_beside(truth, binding, work))
 
 
 def _is_in_vain(truth: GroundTruth, binding: Binding, name: str, works: Mapping[str, Work]) -> bool:
@@ -234,14 +243,7 @@ def _copy(
 
 
 def _cannot_run(truth: GroundTruth, binding: Binding, copy: Manifest, name: str) -> bool:
-    return is_broken(copy) or _outgrows(truth, binding, copy) or _has_to_do_without(truth, binding, copy, name)
-
-
-def _has_to_do_without(truth: GroundTruth, binding: Binding, copy: Manifest, name: str) -> bool:
-    """Tells whether it cannot begin for want of what it names, and a user wants that to follow it no more."""
-    if not isinstance(binding, ResourceBinding) or follows(binding):
-        return False
-    return any(there(truth, needed, binding.namespace, name) is None for needed in named_in(copy))
+    return is_broken(copy) or _outgrows(truth, binding, copy) or has_to_do_without(truth, binding, copy, name)
 
 
 def _dependencies(truth: GroundTruth, key: Key, binding: ResourceBinding) -> Iterator[str]:

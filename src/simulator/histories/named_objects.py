@@ -6,7 +6,7 @@ from typing import Any
 from controller_runtime import Key
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
-from leeward.api.work import ResourceBinding, Work
+from leeward.api.work import Binding, ResourceBinding, Work
 from simulator.histories.checkers.scene import replicas_of
 from simulator.histories.ground_truth import KINDS, GroundTruth, is_ours
 from simulator.histories.manifests import CONFIG_MAPS, POLICIES, SHARED, placement
@@ -91,6 +91,23 @@ def needed_in(truth: GroundTruth, needed: Named, namespace: str) -> set[str]:
             found |= set(replicas_of(binding))
         found |= {cluster for cluster, work in truth.works_of(key).items() if needed in named_by(work)}
     return found
+
+
+def has_to_do_without(truth: GroundTruth, binding: Binding, copy: Manifest, name: str) -> bool:
+    """Tells whether the copy lacks an object that it names, and its policy does not propagate dependencies."""
+    if not isinstance(binding, ResourceBinding) or follows(binding):
+        return False
+    return any(there(truth, needed, binding.namespace, name) is None for needed in named_in(copy))
+
+
+def is_used_beside(truth: GroundTruth, binding: Binding, work: Work) -> bool:
+    """Tells whether a Work in the same cluster, which is not being deleted, names the object."""
+    named = (binding.spec.resource.kind, binding.spec.resource.name)
+    return any(
+        named in named_by(other)
+        for other in truth.works.values()
+        if other.namespace == work.namespace and other.metadata.deletion_timestamp is None
+    )
 
 
 def is_foreign(work: Work | None) -> bool:
