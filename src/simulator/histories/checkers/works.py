@@ -148,14 +148,18 @@ class WorksChecker:
 
     def _scale_down_waits(self, binding: Binding, key: Key, cluster: str) -> bool:
         """Tells whether a copy has more replicas than it needs, and is away, or without them fewer serve than are asked
-        for. Of Works that are not dispatched nothing new is reported, and a smaller one would change nothing."""
+        for. A member that refuses its Work reports nothing of it. Of Works that are not dispatched nothing new is
+        reported, and a smaller one would change nothing."""
         truth = self._scene.truth
         work, needed, found = truth.works_of(key).get(cluster), needed_by(binding).get(cluster), truth.clusters
         if work is None or needed is None or replicas_of_work(work) <= needed:
             return False
         if any(each.spec.suspend_dispatching for each in truth.works_of(key).values()):
             return True
-        others = [each for each in binding.spec.clusters if each.name != cluster and each.name in found]
+        applied = {name for name, each in truth.works_of(key).items() if each.was_applied}
+        others = [
+            each for each in binding.spec.clusters if each.name != cluster and each.name in found.keys() & applied
+        ]
         serving = sum(
             min(each.replicas, truth.copies(each.name, binding).worst_since(self._scene.evidence_since(each.name)))
             for each in others
