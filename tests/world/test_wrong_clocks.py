@@ -131,3 +131,24 @@ async def test_l3_what_a_restored_member_brings_back_is_removed_where_it_returne
     world.controllers_clock.skew_seconds = 0
     await world.sleep(300)
     assert [await ready_replicas(world, name, "web") for name in (old, new)] == [-1, 3]
+
+
+@in_world({"member1": "Push", "member2": "Pull"})
+async def test_l3_a_copy_that_was_replaced_is_removed_where_its_cluster_returned_while_the_clock_was_ahead(
+    world: World,
+) -> None:
+    """The removal waited for the heartbeat to settle, and was looked at again an hour later (seed 660002)."""
+    terms = [{"affinityName": name, "clusterNames": [name]} for name in ("member1", "member2")]
+    await apply(world.client, deployment("web", 2), policy("web", {"clusterAffinities": terms}))
+    await world.sleep(30)
+    old, new = "member1", "member2"
+    world.member(old).set_ready(False)
+    await world.until(lambda: set(world.assigned("web-deployment")) == {new}, 700)
+    await world.sleep(30)
+    world.controllers_clock.skew_seconds = HOUR_SECONDS
+    await world.sleep(20)
+    world.member(old).set_ready(True)
+    await world.until(lambda: world.is_ready(old), 120)
+    world.controllers_clock.skew_seconds = 0
+    await world.sleep(300)
+    assert [await ready_replicas(world, name, "web") for name in (old, new)] == [-1, 2]

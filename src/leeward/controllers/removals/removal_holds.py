@@ -18,7 +18,7 @@ from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.tasks import TaskReason, ended_by_a_person, reason_of
 from leeward.core.eviction.withdrawal import would_be_considered
-from leeward.core.execution.removal import NOT_REPLACED, goes_at_once, settles_at, why_removal_waits
+from leeward.core.execution.removal import NOT_REPLACED, goes_at_once, has_settled, settles_at, why_removal_waits
 from leeward.core.execution.removal_conditions import STILL_USED
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.core.scheduling.affinity import is_in_any_term
@@ -179,7 +179,7 @@ class RemovalHolds:
         if not why:
             return "", None
         settles = settles_at(self._fleet[cluster])
-        if settles is not None and settles > now:
+        if settles is not None and not has_settled(self._fleet[cluster], now):
             return why, settles
         believed_at = copies_of(binding.spec, present, self._fleet, now).settles_at
         return why, attention.settles_at(now) or believed_at or (now + LOOK_AGAIN if needed_by else None)
