@@ -1,6 +1,7 @@
 """Messages about removals that do not come to an end."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,14 +11,18 @@ from leeward.api.cluster import Cluster, Taint
 from leeward.api.meta import Condition
 from leeward.api.names import (
     FAILING_CONDITION,
+    NOT_OBSERVED_CONDITION,
     NOT_READY_TAINT,
     REMOVAL_BLOCKED_CONDITION,
     REMOVAL_HELD_ANNOTATION,
     TEMPLATE_UID_ANNOTATION,
+    VOLUMES_FOLLOW_ANNOTATION,
     WORK_ID_LABEL,
 )
+from leeward.api.policy import ApplicationFailover, ClusterFailover, DecisionConditions, FailoverBehavior
 from leeward.api.work import (
     CLUSTER_NOT_READY,
+    BindingResource,
     ReplicaRequirements,
     ResourceBindingSpec,
     ResourceBindingStatus,
@@ -27,7 +32,14 @@ from leeward.api.work import (
 from leeward.core.binding_status import tell
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.copies.disruption import copies_of
-from leeward.core.execution.removal import held_scale_downs, is_order_about, is_return_kept, why_removal_waits
+from leeward.core.execution.removal import (
+    goes_at_once,
+    held_scale_downs,
+    is_order_about,
+    is_return_kept,
+    may_change_holds,
+    why_removal_waits,
+)
 from leeward.core.execution.removal_conditions import (
     leaving,
     removal_blocked,
@@ -263,6 +275,22 @@ def test_s13_a_dependency_that_is_removed_of_old_stays_until_what_needs_it_is_se
     assert bool(why_removal_waits(spec, "member1", works, alive, gap, at(110), needed_by=[dependant])) is held
 
 
+@pytest.mark.parametrize(
+    ("back", "serving", "held"),
+    [(50, 3, False), (50, 2, True), (-50, 2, False), (None, 3, True)],
+    ids=["healthy", "not healthy", "asked since", "away"],
+)
+def test_s1_a_dependency_that_was_to_go_while_its_cluster_was_away_stays_until_what_needs_it_is_seen_healthy(
+    back: float | None, serving: int, *, held: bool
+) -> None:
+    spec = msgspec.structs.replace(binding(duplicated("member1"), 0).spec, placement=None)
+    alive = fleet(dead("member1") if back is None else ready("member1", back), cluster("member2"))
+    needing = binding(duplicated("member2"), 3, targets(member2=3)).spec
+    dependant = copies_of(needing, {"member2": work("member2", serving)}, alive, at(110))
+    works = {"member1": asked_at(10)}
+    assert bool(why_removal_waits(spec, "member1", works, alive, UNKEPT, at(110), needed_by=[dependant])) is held
+
+
 def asked_at(seconds: float, *, held: bool = False) -> Work:
     """A Work of 3 replicas whose deletion was asked for then."""
     copy = work("member1", 3)
@@ -402,9 +430,10 @@ def test_a_cluster_is_back_a_moment_after_its_last_taint_of_the_outage_is_gone(t
     tainted = tuple(Taint(key, "NoExecute") for key in taints)
     back = msgspec.structs.replace(back, spec=msgspec.structs.replace(back.spec, taints=tainted))
     alive = fleet(back, cluster("member2"))
-    at_once = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(50.9))
-    later = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(51))
-    assert (at_once, later) == (CLUSTER_NOT_READY, CLUSTER_NOT_READY if taints else "")
+    told = [why_removal_waits(spec, "member1", works, alive, UNKEPT, at(now)) for now in (50, 50.9, 51)]
+    assert told == [CLUSTER_NOT_READY, CLUSTER_NOT_READY, CLUSTER_NOT_READY if taints else ""]
+    ahead = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(49.9))
+    assert ahead == (CLUSTER_NOT_READY if taints else ""), "a clock that is ahead holds nothing"
 
 
 def test_a_work_says_why_its_copy_stays() -> None:
@@ -461,8 +490,113 @@ def test_s1_what_comes_back_of_a_work_that_is_gone_stays_until_all_that_is_asked
     assert not is_return_kept([], brake=brake), "nobody asks for it"
 
 
+@pytest.mark.parametrize(
+    ("back", "asked", "mark", "gap", "held"),
+    [
+        (-50, 60, "", False, False),
+        (None, 60, "", False, True),
+        (50, 10, "", False, True),
+        (-50, 60, "away", False, True),
+        (-50, 10, "", True, True),
+    ],
+    ids=["asked since", "away", "asked while it was away", "held since it was away", "of before a gap"],
+)
+def test_s1_what_goes_at_once_does_so_where_nobody_can_have_missed_it(
+    back: float | None, asked: float, mark: str, *, gap: bool, held: bool
+) -> None:
+    """Nothing serves in its stead."""
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    going = marked_as_held(asked_at(asked), mark) if mark else asked_at(asked)
+    works = {"member1": going, "member2": work("member2", 0)}
+    alive = fleet(dead("member1") if back is None else ready("member1", back), cluster("member2"))
+    attention = away(20, 80, 100) if gap else UNKEPT
+    assert why_removal_waits(spec, "member1", works, alive, attention, at(110)), "it waits by the law"
+    assert bool(why_removal_waits(spec, "member1", works, alive, attention, at(110), at_once=True)) is held
+
+
+FAILURES = DecisionConditions(toleration_seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("cluster_mode", "application_mode", "at_once"),
+    [
+        (None, None, False),
+        ("", None, False),
+        ("Gracefully", "Gracefully", False),
+        ("Gracefully", "Never", False),
+        ("Directly", None, True),
+        (None, "Directly", True),
+        ("Directly", "Gracefully", True),
+        ("Gracefully", "Directly", True),
+    ],
+)
+def test_s1_what_may_not_run_beside_another_copy_or_runs_nothing_goes_at_once(
+    cluster_mode: Any, application_mode: Any, *, at_once: bool
+) -> None:
+    failover = FailoverBehavior(
+        application=ApplicationFailover(FAILURES, application_mode) if application_mode is not None else None,
+        cluster=ClusterFailover(cluster_mode) if cluster_mode is not None else None,
+    )
+    for asked in (None, failover):
+        bound = binding(duplicated("member1"), 3, failover=asked, replica_requirements=ReplicaRequirements())
+        assert goes_at_once(bound) is (at_once and asked is not None)
+    follows = msgspec.structs.replace(bound.metadata, annotations={VOLUMES_FOLLOW_ANNOTATION: "true"})
+    assert goes_at_once(msgspec.structs.replace(bound, metadata=follows))
+    secret = binding(duplicated("member1"), 0, failover=failover)
+    resource = BindingResource("v1", "Secret", "web", "default")
+    assert goes_at_once(msgspec.structs.replace(secret, spec=msgspec.structs.replace(secret.spec, resource=resource)))
+
+
+def told_of(there: Cluster, kind: str) -> Cluster:
+    """The cluster with a condition of this type that is True."""
+    condition = Condition(kind, "True", "Test", last_transition_time=at(0))
+    conditions = (*there.status.conditions, condition)
+    return msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, conditions=conditions))
+
+
 def leaving_fleet(there: Cluster) -> Cluster:
     return msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, deletion_timestamp=at(0)))
+
+
+TAINTED = (Taint(NOT_READY_TAINT, "NoExecute"),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "may"),
+    [
+        (None, cluster("member1"), True),
+        (cluster("member1"), None, True),
+        (None, None, False),
+        (cluster("member1"), cluster("member1", region="north"), False),
+        (dead("member1"), dead("member1", since=60), False),
+        (ready("member1", 0), ready("member1", 1), True),
+        (cluster("member1"), dead("member1"), True),
+        (cluster("member1", taints=TAINTED), cluster("member1"), True),
+        (cluster("member1", "False", TAINTED), cluster("member1", taints=TAINTED), True),
+        (cluster("member1"), told_of(cluster("member1"), FAILING_CONDITION), True),
+        (cluster("member1"), told_of(cluster("member1"), NOT_OBSERVED_CONDITION), True),
+        (dead("member1"), leaving_fleet(dead("member1")), True),
+    ],
+    ids=[
+        "joins",
+        "is gone",
+        "neither",
+        "a field beside it",
+        "tainted later",
+        "back since",
+        "away",
+        "clear",
+        "Ready, tainted",
+        "begins to fail",
+        "nobody can look",
+        "unjoined",
+    ],
+)
+def test_l4_each_fact_of_a_cluster_that_holds_go_by_has_them_looked_at_again(
+    old: Cluster | None, new: Cluster | None, *, may: bool
+) -> None:
+    assert may_change_holds(old, new) is may
+    assert may_change_holds(new, old) is may
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ from leeward.core.cluster_health.brake import (
     parse_brake,
     render_brake,
     signs_of,
+    silent_until,
 )
 from leeward.core.cluster_health.ready_condition import NO_ANSWER
 from leeward.core.cluster_health.silence import Silence, follow_silence, parse_silence, render_silence
@@ -42,6 +44,10 @@ def leaving(cluster: Cluster, name: str) -> Cluster:
     """A cluster that somebody unjoins."""
     metadata = msgspec.structs.replace(cluster.metadata, name=name, deletion_timestamp=at(0))
     return msgspec.structs.replace(cluster, metadata=metadata)
+
+
+def never_ready(cluster: Cluster) -> Cluster:
+    return msgspec.structs.replace(cluster, status=msgspec.structs.replace(cluster.status, kubernetes_version=""))
 
 
 def fleet(alive: int, lost: int) -> list[Cluster]:
@@ -68,6 +74,7 @@ def test_s4_the_alarm_needs_three_and_more_than_55_percent_or_all(alive: int, lo
 def test_s4_the_threshold_itself_is_no_alarm() -> None:
     assert not is_alarming(fleet(2, 3), BrakeSettings(threshold=0.6))
     assert is_alarming(fleet(2, 3), BrakeSettings(threshold=0.59))
+    assert not is_alarming(fleet(0, 3), BrakeSettings(enabled=False))
 
 
 def test_clusters_that_never_were_ready_do_not_count() -> None:
@@ -112,7 +119,17 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
 @pytest.mark.parametrize(
     ("before", "clusters", "seconds", "vanished", "reason", "message"),
     [
+        (Brake(), fleet(3, 0), 0, (), "FleetLooksWell", "0 of 3 clusters look dead"),
         (Brake(), fleet(2, 1), 0, (), "FleetLooksWell", "1 of 3 clusters look dead"),
+        (
+            Brake(),
+            fleet(5, 1),
+            0,
+            ("gone",),
+            "ClustersVanished",
+            "1 of 6 clusters look dead; 1 of 7 are not listed, though nobody has unjoined them (gone), "
+            "and bindings that name them stay as they are",
+        ),
         (
             Brake(),
             fleet(1, 3),
@@ -135,6 +152,22 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
         (Brake(overruled=True), fleet(0, 3), 0, (), "Overruled", "released by hand: 3 of 3 clusters look dead"),
         (
             Brake(at(0)),
+            fleet(2, 1),
+            5,
+            (),
+            "FleetLooksDead",
+            "1 of 3 clusters look dead; the brake is about to be released",
+        ),
+        (
+            Brake(at(0), silence=Silence(at(0))),
+            fleet(2, 1),
+            5,
+            (),
+            "SilentAtOnce",
+            "1 of 3 clusters look dead; the brake is about to be released",
+        ),
+        (
+            Brake(at(0), silence=Silence(at(0), spent=True)),
             fleet(2, 1),
             5,
             (),
@@ -169,17 +202,23 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             "karmada-es-a, karmada-es-b); bindings that name them stay as they are",
         ),
         (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters look dead"),
+        (Brake(at(0), overruled=True), fleet(2, 1), 5, (), "FleetLooksWell", "released: 1 of 3 clusters look dead"),
     ],
     ids=[
+        "all is well",
         "well",
+        "one dead, one vanished",
         "dead",
         "vanished",
         "overruled",
         "calming",
+        "calming after a silence",
+        "calming long after a silence",
         "calming, but for one",
         "one vanished",
         "two vanished",
         "released",
+        "released by hand",
     ],
 )
 def test_a_person_reads_how_it_is_and_the_way_out(
@@ -326,12 +365,19 @@ def test_the_signs_of_a_cluster_are_those_by_which_the_brake_goes() -> None:
     ]
 
 
-def silent(name: str, since: float, mode: str = "Push", answer: str = NO_ANSWER, **place: str) -> Cluster:
+def silent(
+    name: str,
+    since: float,
+    mode: str = "Push",
+    answer: str = NO_ANSWER,
+    turned_after: float | None = 30,
+    reason: str = "ClusterNotReachable",
+    **place: Any,
+) -> Cluster:
     """A cluster that was not seen since then, and whose Ready turned half a minute later."""
     there = joined(cluster(name, "False" if mode == "Push" else "Unknown", sync_mode=mode))
-    turned = Condition(
-        "Ready", there.ready.status if there.ready else "", "ClusterNotReachable", answer, at(since + 30)
-    )
+    turned_at = None if turned_after is None else at(since + turned_after)
+    turned = Condition("Ready", there.ready.status if there.ready else "", reason, answer, turned_at)
     unseen = Condition(LAST_SEEN_CONDITION, "False", "ClusterNotReachable", "", at(since))
     status = msgspec.structs.replace(there.status, conditions=(turned, unseen))
     return msgspec.structs.replace(there, status=status, spec=msgspec.structs.replace(there.spec, **place))
@@ -340,16 +386,25 @@ def silent(name: str, since: float, mode: str = "Push", answer: str = NO_ANSWER,
 @pytest.mark.parametrize(
     ("one", "other", "held"),
     [
-        (silent("a", 0), silent("b", 9), True),
-        (silent("a", 0), silent("b", 15), False),
+        (silent("a", 0), silent("b", 12), True),
+        (silent("a", 0), silent("b", 13), False),
+        (silent("a", 0), silent("b", 9, turned_after=40), True),
+        (silent("a", 0), silent("b", 13, turned_after=17), False),
+        (silent("a", 0), leaving(silent("b", 0), "b"), False),
+        (silent("a", 0), never_ready(silent("b", 0)), False),
+        (silent("a", 0), silent("b", 0, reason="StatusCollectionFailed"), False),
+        (silent("a", 0, turned_after=None), silent("b", 0, turned_after=None), False),
         (silent("a", 0), silent("b", 0, answer="cluster is not reachable"), False),
         (silent("a", 0, region="north"), silent("b", 0, region="north"), False),
         (silent("a", 0, zone="1"), silent("b", 0, zone="1"), False),
+        (silent("a", 0, zones=("1", "2")), silent("b", 0, zone="2"), False),
         (silent("a", 0, provider="x"), silent("b", 0, provider="x"), False),
         (silent("a", 0, provider="x", region="north"), silent("b", 0, provider="y", region="south"), True),
-        (silent("a", 0, "Pull"), silent("b", 9, "Pull"), True),
-        (silent("a", 0, "Pull"), silent("b", 15, "Pull"), False),
-        (silent("a", 0, "Pull"), silent("b", 15), True),
+        (silent("a", 0, "Pull", "agent"), silent("b", 12, "Pull", "agent"), True),
+        (silent("a", 0, "Pull"), silent("b", 13, "Pull"), False),
+        (silent("a", 0, "Pull"), silent("b", 15, "Pull", turned_after=15), True),
+        (silent("a", 0, "Pull"), silent("b", 22), True),
+        (silent("a", 0, "Pull"), silent("b", 23), False),
     ],
 )
 def test_s4_clusters_that_fall_silent_at_once_and_share_no_place_are_held(
@@ -373,7 +428,22 @@ def test_s4_silence_is_held_for_a_bounded_time_and_can_be_overruled() -> None:
     assert not decide_brake(over.brake, clusters, at(690), SETTINGS).brake.engaged
 
 
-@pytest.mark.parametrize("released_at", [None, 100])
+def test_s4_the_hold_of_silence_counts_from_the_last_that_fell_silent_at_once() -> None:
+    pairs = [silent("a", 0), silent("b", 0), silent("c", 300), silent("d", 300), silent("e", 600)]
+    assert silent_until(pairs, SETTINGS) == at(930)
+    assert silent_until(reversed(pairs), SETTINGS) == at(930)
+
+
+def test_s4_a_mass_alarm_goes_before_silence_and_leaves_the_doubt_as_it_is() -> None:
+    """Alarm has no bound; and it is no calm after which clusters that flap may be held anew."""
+    clusters = [*fleet(1, 1), silent("a", 0), silent("b", 0)]
+    brake = Brake(at(60), silence=Silence(at(60)))
+    for now in (100, 200, 900):
+        decision = decide_brake(brake, clusters, at(now), SETTINGS)
+        assert (decision.reason, decision.brake, decision.wake_at) == ("FleetLooksDead", brake, None)
+
+
+@pytest.mark.parametrize("released_at", [None, 50, 100])
 def test_s4_clusters_that_flap_together_hold_the_fleet_for_a_bounded_time(released_at: int | None) -> None:
     """Two are down for 60 s and up for 50 s, for ever. Each state goes through the ConfigMap."""
     brake, engaged = Brake(), list[int]()
@@ -396,4 +466,4 @@ def test_s4_clusters_that_flap_together_hold_the_fleet_for_a_bounded_time(releas
 def test_s4_a_mass_alarm_before_it_leaves_silence_its_bound() -> None:
     pair = [*fleet(1, 0), silent("a", 4000), silent("b", 4000)]
     held = decide_brake(Brake(since=at(0)), pair, at(4040), SETTINGS)
-    assert (held.reason, held.wake_at) == ("SilentAtOnce", at(4630))
+    assert (held.reason, held.wake_at, held.brake.since) == ("SilentAtOnce", at(4630), at(0))
