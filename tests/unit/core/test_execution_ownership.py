@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from kubeapi.meta import ObjectMeta
+from leeward.api.names import PRESERVED_ANNOTATION, RELEASED_ANNOTATION, TEMPLATE_UID_ANNOTATION
+from leeward.api.work import Work, WorkloadTemplate, WorkSpec
 from leeward.core.execution.ownership import (
     identity,
     is_ours,
@@ -13,6 +17,7 @@ from leeward.core.execution.ownership import (
     with_hub,
     without_due_hub,
 )
+from leeward.core.execution.release import is_released, was_left
 
 NAMESPACE, NAME = "karmada-es-m1", "web-5d8"
 BY_NAMESPACE, BY_NAME = "work.karmada.io/namespace", "work.karmada.io/name"
@@ -130,3 +135,36 @@ def test_the_keys_that_were_ours_are_read_from_their_list() -> None:
     assert managed_keys(stamped, LABELS_LIST) == {"app", "karmada.io/managed", ID}
     assert managed_keys(observed({LABELS_LIST: "a,b"}), LABELS_LIST) == {"a", "b"}
     assert "a" not in managed_keys(observed({LABELS_LIST: "a,b"}), ANNOTATIONS_LIST)
+
+
+@pytest.mark.parametrize(
+    ("preserved", "made_of", "labelled", "left"),
+    [
+        ("true", "uid-0", "id-0", True),
+        ("false", "uid-0", "id-0", False),
+        ("true", "uid-1", "id-0", False),
+        ("true", "uid-0", "id-1", False),
+        ("true", "", "id-0", False),
+    ],
+    ids=["left", "not preserved", "of this template", "of this Work", "nobody says of which template"],
+)
+def test_s6_an_earlier_version_left_what_was_preserved_of_another_template_and_another_work(
+    preserved: str, made_of: str, labelled: str, *, left: bool
+) -> None:
+    marks = {PRESERVED_ANNOTATION: preserved, TEMPLATE_UID_ANNOTATION: made_of}
+    manifests = (observed({TEMPLATE_UID_ANNOTATION: "uid-1"}),)
+    metadata = ObjectMeta(name=NAME, namespace=NAMESPACE, labels={ID: "id-1"})
+    work = Work(metadata=metadata, spec=WorkSpec(workload=WorkloadTemplate(manifests)))
+    assert was_left(work, observed(marks, {ID: labelled})) is left
+    of_nothing = msgspec.structs.replace(work, spec=WorkSpec())
+    assert not was_left(of_nothing, observed(marks, {ID: labelled}))
+
+
+@pytest.mark.parametrize(
+    ("preserve", "marked", "released"), [(True, True, True), (True, False, False), (None, True, False)]
+)
+def test_s6_objects_are_released_where_both_the_work_and_its_mark_say_so(
+    preserve: bool | None, *, marked: bool, released: bool
+) -> None:
+    metadata = ObjectMeta(name=NAME, annotations={RELEASED_ANNOTATION: "true"} if marked else {})
+    assert is_released(Work(metadata=metadata, spec=WorkSpec(preserve_resources_on_deletion=preserve))) is released

@@ -86,6 +86,9 @@ def made_of(uid: str, work_id: str, kind: str = "PersistentVolumeClaim", created
         (made_of("t", "one", "Secret"), made_of("other", "one", "Secret"), False, False),
         (made_of("", "", "Secret"), made_of("", "", "Secret", "2026-01-01T00:00:00Z"), True, True),
         (made_of("", "", "Secret"), made_of("", "", "Secret", "2027-01-01T00:00:00Z"), True, False),
+        (made_of("", "", "Secret"), made_of("", "", "Secret"), True, True),
+        (made_of("t", "", "Secret"), made_of("", "", "Secret", "2026-01-01T00:00:00Z"), True, True),
+        (made_of("t", "", "Secret"), made_of("", "", "Secret", "2027-01-01T00:00:00Z"), True, False),
     ],
 )
 def test_s5_an_order_is_about_the_object_that_the_work_has_made(
@@ -255,24 +258,31 @@ def test_a_dependency_that_nobody_needs_any_more_waits_for_nothing() -> None:
     spec = msgspec.structs.replace(made.spec, placement=None)
     works = {"member1": marked_as_held(work("member1", 3))}
     assert not held_now(spec, works, fleet(cluster("member1")))
+    empty = msgspec.structs.replace(spec, replica_requirements=ReplicaRequirements())
+    followed = copies_of(made.spec, {}, fleet(cluster("member1")), at(100))
+    needed: Any = {"needed_by": [followed]}
+    there = {"member1": marked_as_held(work("member1", 3), "away")}
+    assert why_removal_waits(empty, "member1", there, fleet(cluster("member1")), UNKEPT, at(100), **needed), (
+        "without replicas"
+    )
     placed = msgspec.structs.replace(spec, clusters=targets(member2=0))
     assert held_now(placed, works, fleet(cluster("member1"), dead("member2"))), "one that is placed itself does"
 
 
 @pytest.mark.parametrize(
-    ("asked", "ready", "held"),
-    [(10, 3, False), (10, 2, True), (85, 2, False)],
-    ids=["healthy", "not healthy", "asked since"],
+    ("asked", "now", "ready", "held"),
+    [(10, 110, 3, False), (10, 110, 2, True), (85, 110, 2, False), (10, 90, 3, True), (85, 90, 2, False)],
+    ids=["healthy", "not healthy", "asked since", "not looked at yet", "asked since, not looked at yet"],
 )
 def test_s13_a_dependency_that_is_removed_of_old_stays_until_what_needs_it_is_seen_healthy(
-    asked: float, ready: int, *, held: bool
+    asked: float, now: float, ready: int, *, held: bool
 ) -> None:
     spec = msgspec.structs.replace(binding(duplicated("member1"), 0).spec, placement=None)
     alive = fleet(cluster("member1"), cluster("member2"))
     needing = binding(duplicated("member2"), 3, targets(member2=3)).spec
-    dependant = copies_of(needing, {"member2": work("member2", ready)}, alive, at(110))
+    well, dependant = (copies_of(needing, {"member2": work("member2", n)}, alive, at(now)) for n in (3, ready))
     works, gap = {"member1": asked_at(asked)}, away(20, 80, 100)
-    assert bool(why_removal_waits(spec, "member1", works, alive, gap, at(110), needed_by=[dependant])) is held
+    assert bool(why_removal_waits(spec, "member1", works, alive, gap, at(now), needed_by=[well, dependant])) is held
 
 
 @pytest.mark.parametrize(
@@ -312,7 +322,9 @@ def away(start: float, end: float, settled: float) -> Attention:
         (10, 110, 2, True),
         (40, 90, 3, True),
         (85, 90, 2, True),
+        (85, 90, 3, True),
         (85, 110, 3, False),
+        (None, 110, 3, False),
     ],
     ids=[
         "not looked at yet",
@@ -320,17 +332,40 @@ def away(start: float, end: float, settled: float) -> Attention:
         "not healthy",
         "asked in the gap",
         "asked behind it",
+        "asked behind it, healthy by older reports",
         "asked behind it, later",
+        "not asked yet",
     ],
 )
 def test_s1_a_removal_that_is_older_than_a_time_in_which_nobody_watched_waits_for_what_is_seen_again(
-    asked: float, now: float, ready: int, *, held: bool
+    asked: float | None, now: float, ready: int, *, held: bool
 ) -> None:
     """Nobody watched from 20 to 80; at 100 everything has been looked at again."""
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
-    works = {"member1": asked_at(asked), "member2": work("member2", ready)}
+    leaves = work("member1", 3) if asked is None else asked_at(asked)
+    works = {"member1": leaves, "member2": work("member2", ready)}
     alive = fleet(cluster("member1"), cluster("member2"))
     assert held_now(spec, works, alive, away(20, 80, 100), now) == held
+
+
+@pytest.mark.parametrize(("named", "asked", "held"), [("member1", 4, True), ("", 4, False), ("", 5, True)])
+def test_s1_what_a_user_moves_away_waits_for_no_dead_target_once_as_much_serves_as_goes(
+    named: str, asked: int, *, held: bool
+) -> None:
+    """2 go, 2 serve, and the rest is placed in a cluster that is dead; 5 are one that nobody has placed."""
+    spec = binding(divided({"member2": 1, "member3": 1, named: 1}), asked, targets(member2=2, member3=2)).spec
+    works = {name: work(name, 2) for name in ("member1", "member2", "member3")}
+    assert held_now(spec, works, fleet(cluster("member1"), dead("member2"), cluster("member3"))) is held
+
+
+@pytest.mark.parametrize(("need", "held"), [(3, True), (2, False)])
+def test_s1_what_override_policies_leave_to_the_others_is_all_that_has_to_serve(need: int, *, held: bool) -> None:
+    spec = binding(divided({"member1": 1, "member2": 1}), 3, targets(member2=3)).spec
+    works, alive = (
+        {"member1": work("member1", 3), "member2": work("member2", 2)},
+        fleet(cluster("member1"), cluster("member2")),
+    )
+    assert bool(why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100), needs={"member2": need})) is held
 
 
 @pytest.mark.parametrize(("lost", "ready", "held"), [(True, 3, True), (False, 2, True), (False, 3, False)])
@@ -376,7 +411,8 @@ def test_s4_what_was_to_go_while_its_cluster_was_away_stays_while_the_brake_is_e
     works = {"member1": asked_at(asked), "member2": work("member2", 3)}
     there = dead("member1") if ready_since is None else ready("member1", ready_since)
     alive = fleet(there, cluster("member2"))
-    assert bool(why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100), brake=True)) == held
+    why = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
+    assert why == ("BrakeEngaged" if held else "")
     without = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100))
     assert without == ("ClusterNotReady" if ready_since is None else ""), "all is well but for the brake"
 
@@ -397,9 +433,10 @@ def test_s4_a_cluster_of_which_nothing_is_known_counts_as_away_while_the_brake_i
     assert why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
 
 
-def ready(name: str, since: float) -> Cluster:
+def ready(name: str, since: float | None) -> Cluster:
     there = cluster(name)
-    condition = Condition("Ready", "True", "Test", last_transition_time=at(since))
+    turned_at = None if since is None else at(since)
+    condition = Condition("Ready", "True", "Test", last_transition_time=turned_at)
     return msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, conditions=(condition,)))
 
 
@@ -434,6 +471,8 @@ def test_a_cluster_is_back_a_moment_after_its_last_taint_of_the_outage_is_gone(t
     assert told == [CLUSTER_NOT_READY, CLUSTER_NOT_READY, CLUSTER_NOT_READY if taints else ""]
     ahead = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(49.9))
     assert ahead == (CLUSTER_NOT_READY if taints else ""), "a clock that is ahead holds nothing"
+    undated = fleet(ready("member1", None), cluster("member2"))
+    assert why_removal_waits(spec, "member1", works, undated, UNKEPT, at(50)) == ""
 
 
 def test_a_work_says_why_its_copy_stays() -> None:
@@ -462,18 +501,24 @@ def test_s1_an_old_removal_waits_for_a_target_that_is_not_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ready_since", "asked", "serving", "held"),
-    [(None, 10, 0, True), (50, 10, 0, True), (50, 10, 2, True), (50, 10, 3, False), (50, 60, 0, True)],
+    ("ready_since", "asked", "serving", "why"),
+    [
+        (None, 10, 0, "ClusterNotReady"),
+        (50, 10, 0, "ReplacementLost"),
+        (50, 10, 2, "ReplacementLost"),
+        (50, 10, 3, ""),
+        (50, 60, 0, "NotReplaced"),
+    ],
     ids=["away", "back", "not all of it", "healthy", "asked since"],
 )
 def test_s1_what_was_to_go_while_its_cluster_was_away_stays_while_its_replacement_is_not_seen_healthy(
-    ready_since: float | None, asked: float, serving: int, *, held: bool
+    ready_since: float | None, asked: float, serving: int, why: str
 ) -> None:
     """The cluster of the replacement is well; what runs there has been healthy, and is no more."""
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     works = {"member1": asked_at(asked), "member2": work("member2", serving)}
     there = dead("member1") if ready_since is None else ready("member1", ready_since)
-    assert held_now(spec, works, fleet(there, cluster("member2"))) == held
+    assert why_removal_waits(spec, "member1", works, fleet(there, cluster("member2")), UNKEPT, at(100)) == why
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def why_removal_waits(
         known = copies_of(spec, works, clusters, now, needs=needs, watched=attention.has_settled(now))
         copies = known if is_in_any_term(spec, own) else known.of_a_move()
         may_go = (at_once and not (has_waited or is_older)) or copies.may_disrupt({cluster: 0})
-        may_go = may_go or (is_back and _is_nobodys(spec, work, works, clusters))
+        may_go = may_go or _is_nobodys(spec, work, works, clusters)
     return CLUSTER_NOT_READY if not is_back else "" if may_go else REPLACEMENT_LOST if has_waited else NOT_REPLACED
 
 
