@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
-from kubeapi.meta import ATOMIC, Int64, LabelSelectorRequirement, Object, TypedObject
+from kubeapi.meta import ATOMIC, Dated, Int64, LabelSelectorRequirement, Object, TypedObject
 from kubeapi.resource import Resource
 
 
-class Taint(Object, frozen=True):
+class Taint(Dated, frozen=True):
     key: str
     effect: str
     value: str = ""
@@ -68,7 +68,7 @@ class Event(TypedObject, frozen=True):
     type: str = ""
 
 
-class LeaseSpec(Object, frozen=True):
+class LeaseSpec(Dated, frozen=True):
     holder_identity: str = ""
     lease_duration_seconds: int | None = None
     acquire_time: datetime | None = None

@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import force_setattr
 
 Manifest = dict[str, Any]
 """A whole object of any kind as a JSON mapping: users' templates, and everything in the API server."""
@@ -25,6 +26,37 @@ ATOMIC = Meta(extra_json_schema={"x-kubernetes-list-type": "atomic"})
 
 class Object(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
     """Base of all wire structs."""
+
+
+FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+MOST = 10**9
+
+
+def countable(instant: datetime) -> datetime:
+    """`instant`, or the nearest from which centuries can be counted in both directions, and that has each time zone."""
+    return min(max(instant, FIRST), LAST)
+
+
+class Dated(Object, frozen=True):
+    """Base of wire structs with instants, which others may have written: each is read as one that can be counted
+    from."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, datetime) and not FIRST <= value <= LAST:
+                force_setattr(self, name, countable(value))
+
+
+class Counted(Dated, frozen=True):
+    """Base of wire structs with counts and seconds, too: each is read as the nearest that can be counted on from."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, int) and not 0 <= value <= MOST:
+                force_setattr(self, name, min(max(value, 0), MOST))
 
 
 class OwnerReference(Object, frozen=True):
@@ -79,11 +111,11 @@ def format_micro_time(instant: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """Reads RFC 3339. Raises: ValueError."""
+    """Reads RFC 3339, as an instant that can be counted from. Raises: ValueError."""
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")
-    return instant
+    return countable(instant)
 
 
 def labels_of(manifest: ReadOnlyManifest) -> dict[str, str]:

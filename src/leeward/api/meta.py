@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, field
 
-from kubeapi.meta import Object, wire_time
+from kubeapi.meta import Dated, wire_time
 from kubeapi.text import shortened
 
 MOST_MESSAGE = 32_768
@@ -33,7 +33,7 @@ _CONDITION_TYPE = {"maxLength": 316, "pattern": f"^{_QUALIFIED}$"}
 _CONDITION_REASON = {"minLength": 1, "maxLength": 1024, "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}
 
 
-class Condition(Object, frozen=True):
+class Condition(Dated, frozen=True):
     """`metav1.Condition`; `status` is `True`, `False` or `Unknown`. An empty message is on the wire, too.
 
     Any of the texts may be missing in the status of a Cluster, which others report unchecked."""

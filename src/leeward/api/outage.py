@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from msgspec import field
 
-from kubeapi.meta import Int32, Int64, Object, TypedObject
+from kubeapi.meta import Counted, Int32, Int64, TypedObject
 
 RUNNING = "running"
 """Duration, in the column FOR, of an outage that is not over."""
@@ -59,7 +59,7 @@ class StepKind(StrEnum):
     UNJOINED = "Unjoined"
 
 
-class OutageStep(Object, frozen=True):
+class OutageStep(Counted, frozen=True):
     """Something that happened to `applications` of them; of a step that lasts `until` is its last instant so far.
 
     Of those that have left, `healthy` is how many have a healthy replacement, `healthy_at` when the last of them had;
@@ -79,7 +79,7 @@ class OutageStep(Object, frozen=True):
     healthy_at: datetime | None = None
 
 
-class OutageApplication(Object, frozen=True):
+class OutageApplication(Counted, frozen=True):
     """`replicas` are those in the cluster when it failed; `to` what other clusters got for them.
     `tolerated_seconds` is how long it tolerates the NoExecute taint, None for ever.
 
@@ -104,7 +104,7 @@ class OutageApplication(Object, frozen=True):
     told: Mapping[str, datetime] = {}
 
 
-class OutageCounts(Object, frozen=True):
+class OutageCounts(Counted, frozen=True):
     """Numbers of applications in each state, `at` this instant."""
 
     at: datetime
@@ -116,14 +116,14 @@ class OutageCounts(Object, frozen=True):
     returned: Int32 = 0
 
 
-class RecoveryCount(Object, frozen=True):
+class RecoveryCount(Counted, frozen=True):
     """Number of applications that took so long."""
 
     seconds: Int64
     count: Int32
 
 
-class RecoveryTimes(Object, frozen=True):
+class RecoveryTimes(Counted, frozen=True):
     """Times from the first failure until a replacement was healthy. `times` are all of them, in coarser steps when
     many."""
 
@@ -134,14 +134,14 @@ class RecoveryTimes(Object, frozen=True):
     times: tuple[RecoveryCount, ...] = ()
 
 
-class OutageSpec(Object, frozen=True):
+class OutageSpec(Counted, frozen=True):
     """`since` is the first look that did not find the cluster well."""
 
     cluster: str
     since: datetime
 
 
-class OutageStatus(Object, frozen=True):
+class OutageStatus(Counted, frozen=True):
     """`failed_at` is the last time at which it began to fail; `lasted` is for people, and `running` until it returns.
 
     `applications` counts all that were there; `listed` names as many of them as there is room for, who needs somebody

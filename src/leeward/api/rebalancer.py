@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from kubeapi.meta import Int32, Int64, Object, TypedObject
+from kubeapi.meta import Dated, Int32, Int64, Object, TypedObject
 
 
 class WorkloadReference(Object, frozen=True):
@@ -28,7 +28,7 @@ class WorkloadRebalancerSpec(Object, frozen=True):
     ttl_seconds_after_finished: Int32 | None = None
 
 
-class WorkloadRebalancerStatus(Object, frozen=True):
+class WorkloadRebalancerStatus(Dated, frozen=True):
     observed_workloads: tuple[ObservedWorkload, ...] = ()
     observed_generation: Int64 = 0
     finish_time: datetime | None = None

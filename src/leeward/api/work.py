@@ -9,7 +9,7 @@ from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from kubeapi.core import NodeSelector, Toleration
-from kubeapi.meta import Int32, Int64, Manifest, Object, ReadOnlyManifest, TypedObject
+from kubeapi.meta import Dated, Int32, Int64, Manifest, Object, ReadOnlyManifest, TypedObject
 from kubeapi.quantity import Quantity
 from leeward.api.meta import ON_WIRE, Condition, find_condition, schema_default
 from leeward.api.names import (
@@ -71,7 +71,7 @@ class TargetCluster(Object, frozen=True):
     components: tuple[TargetComponent, ...] = ()
 
 
-class GracefulEvictionTask(Object, frozen=True):
+class GracefulEvictionTask(Dated, frozen=True):
     """A cluster that is being left, and how."""
 
     from_cluster: str
@@ -87,6 +87,7 @@ class GracefulEvictionTask(Object, frozen=True):
     clusters_before_failover: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         force_setattr(self, "purge_mode", word_of_today(self.purge_mode))
 
     @property
@@ -117,7 +118,7 @@ class WorkloadAffinityGroups(Object, frozen=True):
     anti_affinity_group: str = ""
 
 
-class ResourceBindingSpec(Object, frozen=True):
+class ResourceBindingSpec(Dated, frozen=True):
     resource: BindingResource
     clusters: tuple[TargetCluster, ...] = ()
     replicas: Int32 = 0
@@ -177,7 +178,7 @@ class AggregatedStatusItem(Object, frozen=True):
     health: Health = ""
 
 
-class ResourceBindingStatus(Object, frozen=True):
+class ResourceBindingStatus(Dated, frozen=True):
     scheduler_observed_generation: Int64 = 0
     scheduler_observing_affinity_name: str = ""
     last_scheduled_time: datetime | None = None

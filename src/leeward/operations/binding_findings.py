@@ -58,11 +58,7 @@ def service(observed: Observed) -> Iterator[Finding]:
     total = len(rows) if observed.applications is None else observed.applications
     for verdict, one, many in (
         (ServiceLevel.NOBODY, "serves nobody", "serve nobody"),
-        (
-            ServiceLevel.FEWER,
-            "serves with fewer replicas than wanted",
-            "serve with fewer replicas than wanted",
-        ),
+        (ServiceLevel.FEWER, "serves with fewer replicas than wanted", "serve with fewer replicas than wanted"),
     ):
         found = [(binding, row) for binding, row in rows if row.serving is verdict]
         if found:

@@ -5,7 +5,7 @@ A group lies within one namespace, and is named by a binding's `workloadAffinity
 
 from collections.abc import Iterable, Sequence
 
-from leeward.api.meta import Object
+from kubeapi.meta import Object
 from leeward.api.names import binding_name
 from leeward.api.work import Binding, TargetCluster, WorkloadAffinityGroups
 from leeward.core.scheduling.model import Request
