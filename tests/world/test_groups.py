@@ -505,18 +505,41 @@ def test_a_group_that_is_held_takes_the_sizes_of_its_templates() -> None:
     play(story, THREE)
 
 
-def test_a_member_that_was_never_with_the_others_holds_nobody_in_a_dead_cluster() -> None:
-    """A template that joins the group in the outage has a place where the others may not go."""
+@pytest.mark.parametrize("of_db", [("member1", "member3"), tuple(THREE)])
+def test_a_member_that_was_never_with_the_others_holds_and_parts_nobody_in_a_dead_cluster(
+    of_db: tuple[str, ...],
+) -> None:
+    """A template that joins the group in the outage has a place where not all of the others may go."""
 
     async def story(world: World) -> None:
-        allowed = ("member1", "member3")
-        await running(world, member_of("shop", "web", allowed), member_of("shop", "db", allowed))
+        assert (
+            await running(world, member_of("shop", "web", ("member1", "member3")), member_of("shop", "db", of_db))
+            == "member1"
+        )
         await world.member("member1").stop()
         await world.sleep(120)
         await apply(world.client, deployment("cache", 2), member_of("shop", "cache", ("member2",)))
         await world.until(lambda: place(world, WEB) == "member3", 900)
+        assert "member2" not in {place(world, DB), *tasks(world, DB)}
         await never_parted(world, 120)
         assert await serve(world, "member3")
+
+    play(story, THREE)
+
+
+def test_who_is_asked_to_go_where_another_is_parts_from_nobody_unheard() -> None:
+    async def story(world: World) -> None:
+        home = await running(world, member_of("shop", "web"), member_of("shop", "db", ("member1", "member2")))
+        await running(world, member_of(None, "cache", ("member3",)))
+        await annotate(world, "cache", "shop")
+        narrower = {"spec": {"placement": {"clusterAffinity": {"clusterNames": ["member3"]}}}}
+        await world.client.patch(POLICIES, "web", narrower, "default")
+        await world.until(lambda: held(world, WEB) == "GroupHeld", 60)
+        await never_parted(world, 120)
+        assert together(world) == home
+        assert "Deployment db would not move along to member3" in said(world, WEB)
+        await annotate(world, "db", None)
+        await world.until(lambda: place(world, WEB) == "member3", 120)
 
     play(story, THREE)
 

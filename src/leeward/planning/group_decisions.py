@@ -3,7 +3,7 @@
 Each member is decided alone first. Most often it stays, and that is all. Where it would go, all members that are where
 it is have to find a place in the same cluster, or nobody goes:
 
-    others are elsewhere already     it goes where they are; only there, if they have left from where it is
+    others are elsewhere already     all go where they are; it alone, if they have left from where it is
     they are with it                 a cluster is looked for that takes all of them
     a copy of another one has left   it follows there, with an eviction of its own that lasts until it serves there
     that place does not take it      all go on to a third one, or it goes alone out of a cluster that is lost
@@ -104,15 +104,17 @@ class _Group:
         if goes == place and not follows:
             return self._waiting(alone)
         settled = self._settled(place, goes)
-        if settled and (found := self._leave(place, settled, [self.own], follows)) is not None:
-            return self._waiting(found)
         here = [name for name, each in self.members.items() if _place_of(each) == place]
         left = [n for n, each in self.members.items() if place in _leaving(each) and self._is_settled(each, place)]
-        if left and (found := self._leave(place, None, [*here, *left], follows)) is not None:
-            return self._waiting(found)
         keeps = left and (follows or self._is_settled(self.members[self.own], ""))
-        if (not settled or (place and not keeps)) and (found := self._leave(place, None, here, follows)) is not None:
-            return self._waiting(found)
+        for goals, who in (
+            (settled, (here if place else [self.own]) if settled else ()),
+            (None, [*here, *left] if left else ()),
+            (settled, [self.own] if left and here != [self.own] else ()),
+            (None, here if not settled or (place and not keeps) else ()),
+        ):
+            if who and (found := self._leave(place, goals, who, follows)) is not None:
+                return self._waiting(found)
         return alone if follows and alone.held is not None else self._held(alone)
 
     def _leave(self, place: str, goals: Collection[str] | None, who: Collection[str], follows: bool) -> Decision | None:
@@ -133,8 +135,8 @@ class _Group:
 
     def _is_left_behind(self, place: str) -> bool:
         """Tells whether another has left this place for one where it may stay, or left a place of both later."""
-        tasks = _leaving(self.members[self.own]).values()
-        own = {task.from_cluster: (task.creation_timestamp or BEGINNING, self.own) for task in tasks}
+        known = _leaving(self.members[self.own])
+        own = {name: (task.creation_timestamp or BEGINNING, self.own) for name, task in known.items()}
         return any(
             cluster == place or (cluster in own and (task.creation_timestamp or BEGINNING, name) > own[cluster])
             for name, each in self.members.items()
@@ -181,11 +183,10 @@ class _Group:
         goals = {name: target_of(self._alone(name).clusters) for name in moving}
         first = next((name for name, goal in goals.items() if goal and goal != _place_of(self.members[name])), None)
         goal, tried = goals[first] if first else None, set[str]()
-        while first and goal and goal not in tried and len(tried) < MOST_PLACES:
+        while first and goal and goal not in {_place_of(self.members[first]), *tried} and len(tried) < MOST_PLACES:
             yield goal
             tried.add(goal)
             goal = target_of(self._asked(self.members[first], tried).clusters)
-            goal = None if goal == _place_of(self.members[first]) else goal
 
     def _all_to(self, goal: str, moving: Collection[str], *, is_leaving: bool) -> Decision | None:
         """Decision for this member where all that are `moving` reach the cluster; None where one does not."""
@@ -248,11 +249,10 @@ class _Group:
             found = self._asked(replace(member, budget=UNLIMITED), barred)
         finally:
             self.fleet.put(cluster)
-        is_lost = looks_dead(cluster) or cluster.has_no_execute
-        known = _leaving(member)
+        leaves_anyhow = place in _leaving(member) or looks_dead(cluster) or cluster.has_no_execute
         tasks = tuple(
             msgspec.structs.replace(task, reason=GROUP_LEFT, producer=Producer.LEEWARD.value)
-            if task.from_cluster == place and place not in known and not is_lost
+            if task.from_cluster == place and not leaves_anyhow
             else task
             for task in found.eviction_tasks
         )
