@@ -42,11 +42,11 @@ async def works(desk: Desk, name: str, manifest: Manifest, cluster: str = MEMBER
     await desk.client.create(WORKS, {"metadata": metadata, "spec": {"workload": {"manifests": [manifest]}}}, space)
 
 
-async def placed(desk: Desk, kind: str = "Deployment", cluster: str = MEMBER, **spec: Any) -> None:
+async def placed(desk: Desk, kind: str, **spec: Any) -> None:
     api_version = {"Deployment": "apps/v1", "Job": "batch/v1"}.get(kind, "v1")
     resource = {"apiVersion": api_version, "kind": kind, "namespace": "default", "name": "web", "uid": "uid-1"}
     runs = {"replicas": 1} if kind != "ConfigMap" else {}
-    spec = {"resource": resource, "clusters": [{"name": cluster, "replicas": 1}], **runs, **spec}
+    spec = {"resource": resource, "clusters": [{"name": MEMBER, "replicas": 1}], **runs, **spec}
     await desk.client.create(RESOURCE_BINDINGS, {"metadata": {"name": "web-deployment"}, "spec": spec}, "default")
 
 

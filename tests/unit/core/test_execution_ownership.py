@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from kubeapi.meta import ObjectMeta
-from leeward.api.names import PRESERVED_ANNOTATION, RELEASED_ANNOTATION, TEMPLATE_UID_ANNOTATION
+from leeward.api.names import MANAGED_LABEL, PRESERVED_ANNOTATION, RELEASED_ANNOTATION, TEMPLATE_UID_ANNOTATION
 from leeward.api.work import Work, WorkloadTemplate, WorkSpec
 from leeward.core.execution.ownership import (
     identity,
@@ -17,7 +17,7 @@ from leeward.core.execution.ownership import (
     with_hub,
     without_due_hub,
 )
-from leeward.core.execution.release import is_released, was_left
+from leeward.core.execution.release import is_released, release_patch, was_left
 
 NAMESPACE, NAME = "karmada-es-m1", "web-5d8"
 BY_NAMESPACE, BY_NAME = "work.karmada.io/namespace", "work.karmada.io/name"
@@ -168,3 +168,12 @@ def test_s6_objects_are_released_where_both_the_work_and_its_mark_say_so(
 ) -> None:
     metadata = ObjectMeta(name=NAME, annotations={RELEASED_ANNOTATION: "true"} if marked else {})
     assert is_released(Work(metadata=metadata, spec=WorkSpec(preserve_resources_on_deletion=preserve))) is released
+
+
+def test_s6_a_release_takes_all_marks_off_and_no_other_label_or_annotation() -> None:
+    others = {"app": "web", "example.com/own": "x"}
+    marks = {MANAGED_LABEL: "true", ID: "id-1", "resourcebinding.karmada.io/permanent-id": "b"}
+    noted = {TEMPLATE_UID_ANNOTATION: "uid-1", LABELS_LIST: "app", HUB: "here", BY_NAME: NAME}
+    patch = release_patch(observed({**others, **noted}, {**others, **marks}))
+    labels = {**dict.fromkeys(marks), PRESERVED_ANNOTATION: "true"}
+    assert patch == {"metadata": {"labels": labels, "annotations": dict.fromkeys(noted)}}

@@ -390,6 +390,11 @@ def test_a_copy_that_nobody_can_count_is_removed_as_asked_while_every_target_rep
     works = {name: uncounted(name) for name in ("member1", "member2")}
     alive = fleet(cluster("member1"), cluster("member2") if reports else dead("member2"))
     assert held_now(spec, works, alive) == held
+    several = msgspec.structs.replace(spec, clusters=targets(member2=3, member3=3))
+    assert held_now(several, works, alive), "one has no Work"
+    works["member3"] = uncounted("member3")
+    assert held_now(several, works, alive), "the cluster of one is not listed"
+    assert held_now(several, works, fleet(*alive.values(), cluster("member3"))) == held
 
 
 def uncounted(name: str) -> Work:
@@ -473,6 +478,7 @@ def test_a_cluster_is_back_a_moment_after_its_last_taint_of_the_outage_is_gone(t
     assert ahead == (CLUSTER_NOT_READY if taints else ""), "a clock that is ahead holds nothing"
     undated = fleet(ready("member1", None), cluster("member2"))
     assert why_removal_waits(spec, "member1", works, undated, UNKEPT, at(50)) == ""
+    assert why_removal_waits(spec, "member1", {**works, "member1": asked_at(40)}, undated, UNKEPT, at(50)) == ""
 
 
 def test_a_work_says_why_its_copy_stays() -> None:
