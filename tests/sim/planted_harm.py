@@ -29,6 +29,7 @@ from leeward.controllers.removals import removal_holds, returned_copies
 from leeward.controllers.removals.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.cluster_health.watched_time import UNKEPT
+from leeward.core.copies.disruption import CopyTable
 from leeward.core.eviction import progress, withdrawal
 from leeward.core.eviction.stalled_replacements import StalledTargets
 from leeward.core.execution import removal, settling
@@ -47,6 +48,7 @@ from simulator.histories.model import (
     History,
     HubIsRestored,
     HubIsSuspended,
+    MemberRefusesWrites,
     MemberStops,
     Mode,
     NodesAreCordoned,
@@ -453,7 +455,29 @@ _REPLACED_AND_LOST = History(
 """More is to move to m2, where no new Pod finds a node for a while."""
 
 
+def _never_shrink() -> Any:
+    """Copies keep the replicas that they are to give up, whatever others serve."""
+
+    def held(_: CopyTable, left: Mapping[str, int], _clusters: Mapping[str, Cluster]) -> frozenset[str]:
+        return frozenset(left)
+
+    return mock.patch.object(scale_downs, "held_scale_downs", held)
+
+
+_FEWER_BESIDE_A_REFUSAL = History(
+    seed=9,
+    members=PUSHED[:2],
+    steps=(
+        web(evenly("m1", "m2"), 6),
+        MemberRefusesWrites(at=110, lasts=60, member="m2", code=403),
+        Scale(at=120, app="web", replicas=3),
+    ),
+)
+"""A copy keeps its replicas while the other's Work is refused, and no longer."""
+
+
 HARM: Mapping[str, Harm] = {
+    "never shrink": Harm(_never_shrink, "L1", _FEWER_BESIDE_A_REFUSAL),
     "shrink without asking the law": Harm(_shrink_without_asking_the_law, "S1", _REPLACED_AND_LOST),
     "end evictions by time": Harm(_end_evictions_by_time, "S1", steered(stuck)),
     "end evictions under the brake": Harm(_end_evictions_under_the_brake, "S4", steered(cut_off_while_stuck)),
