@@ -2,8 +2,8 @@
 
 What belongs to one connection only (RFC 9110, 7.6.1) stays behind, and so do the credentials of the one who asked, in
 whatever header or WebSocket protocol they come: each request goes on with the forwarder's own token. The query goes on
-byte for byte. Bodies are neither decoded nor kept. WebSockets go on as messages (`kubectl exec`, `attach`,
-`port-forward`; watches, which are text), every other upgrade (SPDY) as the bytes that it is.
+byte for byte. Bodies are neither decoded nor kept. Upgrades (WebSockets and SPDY: `kubectl exec`, `attach`, `cp`,
+`port-forward`) go on as the bytes that they are.
 
 Never retries, never follows a redirect.
 """
@@ -11,8 +11,7 @@ Never retries, never follows a redirect.
 import asyncio
 import io
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import aiohttp
@@ -20,7 +19,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from kubeapi.loop import SystemClock
-from kubeapi.transport import Request, TextMessage, escaped
+from kubeapi.transport import Request, escaped
 from kubeclient.connection import Connection, ssl_context_of, token_source_of
 from kubeclient.proxied import mapped_library_errors, resolver_of
 from kubeclient.upgrading import upgrade
@@ -31,8 +30,6 @@ ANSWER_SECONDS = 50.0
 QUIET_SECONDS = 4 * 3600.0
 """A stream may be as quiet as a kubelet lets one be."""
 MAX_CONNECTIONS = 256
-MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-PING_SECONDS = 30.0
 OF_THE_CONNECTION = frozenset(
     (
         *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
@@ -41,6 +38,7 @@ OF_THE_CONNECTION = frozenset(
     )
 )
 _OF_A_WEBSOCKET = "sec-websocket-"
+_PROTOCOL = "sec-websocket-protocol"
 _CREDENTIAL = "base64url.bearer.authorization.k8s.io."
 _IMPERSONATION_PREFIX = "impersonate-"
 """Prefix of the headers that say who asks. No header of the connection says that it stays behind."""
@@ -48,17 +46,13 @@ _IMPERSONATION_PREFIX = "impersonate-"
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A WebSocket: its messages, and the way to send some. `messages` must be closed, which ends it.
+    """A connection that speaks the protocol `upgrade`: its pieces as they come, and the way to send some. `pieces` must
+    be closed, which ends it. `headers` are what the server has said of it."""
 
-    With an `upgrade` it is a connection of that protocol, its messages are pieces as they come, and `headers` are what
-    the server has said of it.
-    """
-
-    protocol: str
-    messages: AsyncGenerator[bytes, None]
+    pieces: AsyncGenerator[bytes, None]
     send: Callable[[bytes], Awaitable[None]]
-    upgrade: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    upgrade: str
+    headers: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +75,18 @@ class Forwarder:
         self._server = connection.server.rstrip("/")
         self._tokens = token_source_of(connection, SystemClock())
         self._proxy = connection.proxy_url or None
-        self._tls = ssl_context_of(connection) if connection.server.startswith("https:") else True
+        self._tls = ssl_context_of(connection) if connection.server.startswith("https:") else None
         self._addresses = connection.addresses
         self._session: aiohttp.ClientSession | None = None
 
     async def forward(self, request: Request) -> Forwarded | Conversation:
         """Returns when the answer begins. Raises: Unreachable, Untrusted.
 
-        Who asks for a WebSocket or another upgrade gets one; where the server does not agree, the answer says why.
+        Who asks for an upgrade gets one; where the server does not agree, the answer says why.
         """
         what = f"{request.method} {self._server}{request.path}"
         wanted = request.headers.get("upgrade", "")
-        if wanted.lower() == "websocket":
-            with mapped_library_errors(what), suppress(aiohttp.WSServerHandshakeError, _Redirected):
-                return await self._converse(request, what)
-        elif wanted and not self._proxy and not request.body:
+        if wanted and not request.body:
             with mapped_library_errors(what):
                 if (upgraded := await self._upgrade(request, wanted)) is not None:
                     return upgraded
@@ -104,35 +95,17 @@ class Forwarder:
     async def _upgrade(self, request: Request, wanted: str) -> Conversation | None:
         """A connection of its own, which stays open for as long as both sides like."""
         headers = [*(await self._headers(request.headers)).items(), ("connection", "Upgrade"), ("upgrade", wanted)]
+        headers += _of_a_websocket(request.headers)
         async with asyncio.timeout(ANSWER_SECONDS):
-            upgraded = await upgrade(self._url(request), headers, self._tls, request.method, self._addresses)
+            url, proxy = self._url(request), URL(self._proxy) if self._proxy else None
+            upgraded = await upgrade(url, headers, self._tls, request.method, self._addresses, proxy)
         if upgraded is None:
             return None
         agreed = upgraded.headers.get("upgrade", wanted)
         if agreed.lower() != wanted.lower():
             upgraded.writer.transport.abort()
             raise ConnectionResetError(f"asked for {wanted}, the server has switched to {agreed[:40]!r}")
-        return Conversation("", upgraded.chunks, upgraded.send, wanted, without_hops(upgraded.headers))
-
-    async def _converse(self, request: Request, what: str) -> Conversation:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            socket = await self._opened().ws_connect(
-                self._url(request),
-                protocols=_protocols(request.headers.get("sec-websocket-protocol", "")),
-                headers=await self._headers(request.headers),
-                proxy=self._proxy,
-                max_msg_size=MAX_MESSAGE_BYTES,
-                heartbeat=PING_SECONDS,
-            )
-
-        async def send(message: bytes) -> None:
-            with mapped_library_errors(what):
-                if isinstance(message, TextMessage):
-                    await socket.send_str(message.decode())
-                else:
-                    await socket.send_bytes(message)
-
-        return Conversation(socket.protocol or "", _messages(socket, what), send)
+        return Conversation(upgraded.chunks, upgraded.send, wanted, without_hops(upgraded.headers))
 
     async def _forward(self, request: Request, what: str) -> Forwarded:
         with mapped_library_errors(what):
@@ -176,33 +149,21 @@ class Forwarder:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    ssl=self._tls, limit=MAX_CONNECTIONS, resolver=resolver_of(self._addresses)
+                    ssl=self._tls or True, limit=MAX_CONNECTIONS, resolver=resolver_of(self._addresses)
                 ),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=QUIET_SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 skip_auto_headers=("content-type", "user-agent", "accept-encoding", "accept"),
-                trace_configs=[_without_redirects()],
             )
         return self._session
 
 
-class _Redirected(aiohttp.ClientError):
-    """A WebSocket was answered with a redirect."""
-
-
-def _without_redirects() -> aiohttp.TraceConfig:
-    """The library follows redirects of WebSockets, and has no switch against it."""
-
-    async def refuse(
-        session: aiohttp.ClientSession, context: object, redirect: aiohttp.TraceRequestRedirectParams
-    ) -> None:
-        redirect.response.close()
-        raise _Redirected("redirected")
-
-    trace = aiohttp.TraceConfig()
-    trace.on_request_redirect.append(refuse)
-    return trace
+def _of_a_websocket(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The headers by which a client and a server agree to a WebSocket, without a credential."""
+    own = {name: value for name, value in headers.items() if name.startswith(_OF_A_WEBSOCKET)}
+    protocols = ", ".join(_protocols(own.pop(_PROTOCOL, "")))
+    return [*own.items(), *([(_PROTOCOL, protocols)] if protocols else [])]
 
 
 def _protocols(offered: str) -> list[str]:
@@ -225,15 +186,3 @@ async def _chunks(answer: aiohttp.ClientResponse, what: str) -> AsyncGenerator[b
                 yield chunk
     finally:
         answer.close()
-
-
-async def _messages(socket: aiohttp.ClientWebSocketResponse, what: str) -> AsyncGenerator[bytes, None]:
-    try:
-        with mapped_library_errors(what):
-            async for message in socket:
-                if message.type is aiohttp.WSMsgType.BINARY:
-                    yield message.data
-                elif message.type is aiohttp.WSMsgType.TEXT:
-                    yield TextMessage(message.data.encode())
-    finally:
-        await socket.close()

@@ -8,6 +8,7 @@ to be asked for in the ordinary way.
 """
 
 import asyncio
+import base64
 import re
 import ssl
 from collections.abc import AsyncGenerator, Mapping
@@ -18,9 +19,14 @@ from yarl import URL
 from kubeapi.errors import Unreachable
 from kubeclient.resolving import JudgesAddresses, is_of_the_address, judged_addresses, more_telling
 
-MAX_HEAD_BYTES = 64 * 1024
+AHEAD_BYTES = 1024 * 1024
+"""Bytes that are read ahead of whoever takes them, at most twice as many (`asyncio.StreamReader`).
+
+A kube-apiserver ends an exec right after its last byte. On TLS, uvloop (0.23) then drops the bytes that it has received
+and does not hand over, since reading is paused; asyncio's own loop hands them over.
+"""
 CHUNK_BYTES = 64 * 1024
-_SWITCHING = "101"
+_SWITCHING, _TUNNELLED = "101", "200"
 _ENDS = re.compile("[\r\n\0]")
 
 
@@ -44,12 +50,13 @@ class Upgraded:
 async def upgrade(
     url: URL,
     headers: list[tuple[str, str]],
-    tls: ssl.SSLContext | bool,
+    tls: ssl.SSLContext | None,
     method: str,
     addresses: JudgesAddresses | None = None,
+    proxy: URL | None = None,
 ) -> Upgraded | None:
-    """None where the server does not agree. Raises: OSError, ssl.SSLError, ForbiddenAddress; ValueError for headers
-    that would be more than one line.
+    """None where the server does not agree. `proxy` is one that tunnels by CONNECT. Raises: OSError, ssl.SSLError,
+    ForbiddenAddress; ValueError for headers that would be more than one line.
 
     Whoever calls bounds the time that it takes.
     """
@@ -57,17 +64,11 @@ async def upgrade(
     lines += [f"{name}: {value}" for name, value in headers]
     if any(_ENDS.search(line) for line in lines):
         raise ValueError("a header holds the end of a line")
-    reader, writer = await _connect(url, tls, addresses)
-    try:
-        writer.write("\r\n".join([*lines, "", ""]).encode())
-        await writer.drain()
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        writer.transport.abort()
-        raise ConnectionResetError(str(error)) from error
-    except BaseException:
-        writer.transport.abort()
-        raise
+    if proxy is None:
+        reader, writer = await _connect(url, tls, addresses)
+    else:
+        reader, writer = await _tunnel(proxy, url, tls, addresses)
+    head = await _ask(reader, writer, lines)
     if head[0].split(" ")[1:2] != [_SWITCHING]:
         writer.transport.abort()
         return None
@@ -77,20 +78,56 @@ async def upgrade(
     return Upgraded(_parsed(head[1:]), _chunks(reader, writer), writer)
 
 
+async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lines: list[str]) -> list[str]:
+    """Lines of the answer's head. Raises: OSError."""
+    try:
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        await writer.drain()
+        return (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+        writer.transport.abort()
+        raise ConnectionResetError(str(error)) from error
+    except BaseException:
+        writer.transport.abort()
+        raise
+
+
+async def _tunnel(
+    proxy: URL, url: URL, tls: ssl.SSLContext | None, rules: JudgesAddresses | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connects to the server through the proxy (RFC 9110, 9.3.6). Raises: OSError, ssl.SSLError, ForbiddenAddress."""
+    reader, writer = await _connect(proxy, ssl.create_default_context() if proxy.scheme == "https" else None, rules)
+    lines = [f"CONNECT {url.host}:{url.port} HTTP/1.1", f"Host: {url.host}:{url.port}"]
+    if proxy.user is not None:
+        credential = base64.b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
+        lines.append(f"Proxy-Authorization: Basic {credential}")
+    first, *_ = await _ask(reader, writer, lines)
+    if first.split(" ")[1:2] != [_TUNNELLED]:
+        writer.transport.abort()
+        raise ConnectionResetError(f"the proxy opens no way to {url.host}:{url.port}: {first[:100]}")
+    if tls is not None:
+        try:
+            await writer.start_tls(tls, server_hostname=url.host)
+        except BaseException:
+            writer.transport.abort()
+            raise
+    return reader, writer
+
+
 async def _connect(
-    url: URL, tls: ssl.SSLContext | bool, rules: JudgesAddresses | None
+    url: URL, tls: ssl.SSLContext | None, rules: JudgesAddresses | None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connects to the first address of the host that answers. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
-    host, port, is_tls = url.host or "", url.port or 0, url.scheme == "https"
+    host, port = url.host or "", url.port or 0
     failed: OSError | None = None
     for address in await judged_addresses(rules, host, port):
         try:
             return await asyncio.open_connection(
                 address,
                 port,
-                ssl=tls if is_tls else None,
-                server_hostname=host if is_tls else None,
-                limit=MAX_HEAD_BYTES,
+                ssl=tls,
+                server_hostname=host if tls is not None else None,
+                limit=AHEAD_BYTES,
             )
         except OSError as error:
             if not is_of_the_address(error):

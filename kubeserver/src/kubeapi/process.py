@@ -9,7 +9,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -32,13 +32,16 @@ LogForm = Literal["text", "json"]
 log = logging.getLogger(__name__)
 
 
-def serve(work: Coroutine[Any, Any, None], name: str) -> None:
-    """Runs `work` until it ends or a signal cancels it; what does not end in time then is cut off."""
+def serve(
+    work: Coroutine[Any, Any, None], name: str, loop: Callable[[], asyncio.AbstractEventLoop] | None = None
+) -> None:
+    """Runs `work` until it ends or a signal cancels it; what does not end in time then is cut off. `loop` makes its
+    event loop: uvloop, where nothing is said."""
     import uvloop
 
     _spare_what_stays()
     raise_descriptor_limit()
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=loop or uvloop.new_event_loop) as runner:
         runner.run(_until_signal(work, name))
 
 

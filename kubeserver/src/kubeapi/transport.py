@@ -34,10 +34,6 @@ class Response(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
 
 
-class TextMessage(bytes):
-    """A message of a WebSocket that is text, as UTF-8; others are bytes. A watch over a WebSocket is told in these."""
-
-
 class Transport(Protocol):
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         """Carries one request and returns the whole answer, errors of the API included.

@@ -48,7 +48,7 @@ class StreamResponse:
 
     `line_end` follows each of them. It is empty where they are pieces: of several lines with their ends, as a watch has
     them, or of another server's answer, as they come.
-    With a way back, each of them is a message, and the client speaks, too; those that are text are `TextMessage`s.
+    With a way back, each of them is a message, and the client speaks, too.
     """
 
     lines: AsyncIterator[bytes]

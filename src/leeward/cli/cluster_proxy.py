@@ -1,5 +1,6 @@
 """`leeward cluster-proxy`: the way to members for a control plane on a real kube-apiserver."""
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -63,7 +64,8 @@ def cluster_proxy(
     addresses = rules_of_control_plane(connection.server, allowed=networks)
     settings = FrontSettings(Endpoint(url), bind_address, secure_port, addresses)
     client = client_of(connection, greets=False)
-    serve(FrontServer(client, connection, SystemClock(), settings).run(), "cluster-proxy")
+    # uvloop may lose the last bytes of a member's answer (`kubeclient.reading_ahead`).
+    serve(FrontServer(client, connection, SystemClock(), settings).run(), "cluster-proxy", asyncio.new_event_loop)
 
 
 def _print(path: Path | None, context: str) -> None:

@@ -137,8 +137,8 @@ class ClusterProxy:
 def streamed(forwarded: Forwarded | Conversation) -> StreamResponse:
     """Answer of another server, passed on as it comes."""
     if isinstance(forwarded, Conversation):
-        way_back = WayBack(forwarded.send, forwarded.protocol, forwarded.upgrade)
-        return StreamResponse(forwarded.messages, headers=forwarded.headers, way_back=way_back)
+        way_back = WayBack(forwarded.send, "", forwarded.upgrade)
+        return StreamResponse(forwarded.pieces, headers=forwarded.headers, way_back=way_back)
     content_type = forwarded.headers.get("content-type", "application/octet-stream")
     return StreamResponse(forwarded.chunks, content_type, forwarded.code, forwarded.headers, line_end=b"")
 

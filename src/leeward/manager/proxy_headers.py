@@ -33,7 +33,7 @@ _DROPPED = frozenset(
         *("timing-allow-origin", "content-security-policy", "content-security-policy-report-only", "sourcemap"),
     )
 )
-_DROPPED_FAMILIES = ("access-control-", "audit-", "cross-origin-", "impersonate-", "x-remote-", "sec-websocket-")
+_DROPPED_FAMILIES = ("access-control-", "audit-", "cross-origin-", "impersonate-", "x-remote-")
 PAGE_RULES = {"content-security-policy": "sandbox allow-scripts allow-forms", "x-content-type-options": "nosniff"}
 """Headers for browsers: a page of a member is no page of the control plane."""
 _NOT_IN_A_HEADER = re.compile(r"^\s|\s$|[\x00-\x1f\x7f]")

@@ -1,9 +1,11 @@
 """Passing requests on, over real sockets: what goes with them, what stays behind, and how answers come back."""
 
 import asyncio
+import base64
 import gzip
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -16,6 +18,7 @@ from kubeclient.forwarding import Conversation, Forwarded, Forwarder
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User, WayBack
 from kubeserver.http.front import HttpFront
+from tests.certificates import Authority
 
 Story = Callable[[Forwarder], Awaitable[None]]
 GONE_ON = asyncio.Event()
@@ -41,12 +44,18 @@ async def _answer(incoming: web.BaseRequest) -> web.StreamResponse:
 
 async def _converse(incoming: web.BaseRequest) -> web.StreamResponse:
     """Says who asks and with which arguments, and then everything twice, until it is told to end."""
+    assert incoming.headers["sec-websocket-protocol"] == "v5.channel.k8s.io"
     outgoing = web.WebSocketResponse(protocols=("v5.channel.k8s.io",))
     await outgoing.prepare(incoming)
     await outgoing.send_bytes(f"{incoming.headers['authorization']} {incoming.query_string}".encode())
     async for message in outgoing:
         if message.data == b"end":
             break
+        if message.data == b"break off":
+            assert incoming.transport is not None
+            await outgoing.send_bytes(b"last")
+            incoming.transport.close()
+            return outgoing
         if message.type is aiohttp.WSMsgType.TEXT:
             await outgoing.send_str(message.data * 3)
         else:
@@ -148,8 +157,8 @@ class Proxy:
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         answer = await self._forwarder.forward(request)
         if isinstance(answer, Conversation):
-            way_back = WayBack(answer.send, answer.protocol, answer.upgrade)
-            return StreamResponse(answer.messages, headers=answer.headers, way_back=way_back)
+            way_back = WayBack(answer.send, "", answer.upgrade)
+            return StreamResponse(answer.pieces, headers=answer.headers, way_back=way_back)
         return StreamResponse(answer.chunks, "text/plain", answer.code, line_end=b"")
 
 
@@ -181,6 +190,19 @@ def test_a_conversation_goes_both_ways_and_either_side_may_end_it() -> None:
                 await socket.send_bytes(b"end")
                 assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
             await socket.close()
+
+    converse(talk)
+
+
+def test_a_conversation_that_breaks_off_does_so_for_the_client_after_its_last_message() -> None:
+    async def talk(client: aiohttp.ClientSession, url: str) -> None:
+        socket = await client.ws_connect(f"{url}/exec", protocols=("v5.channel.k8s.io",))
+        await socket.receive_bytes()
+        await socket.send_bytes(b"break off")
+        assert await socket.receive_bytes() == b"last"
+        assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSED
+        assert socket.close_code == aiohttp.WSCloseCode.ABNORMAL_CLOSURE
+        await socket.close()
 
     converse(talk)
 
@@ -296,3 +318,58 @@ def test_where_the_server_wants_no_upgrade_its_answer_says_why() -> None:
         assert b"no SPDY" in await reader.read(100)
 
     upgrading(talk, "/other")
+
+
+class TunnellingProxy:
+    """A proxy that opens a way to whatever server is named (RFC 9110, 9.3.6), for who says the password."""
+
+    def __init__(self) -> None:
+        self.asked = list[str]()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        self.asked.append(head.split(" HTTP")[0])
+        if f"\nProxy-Authorization: Basic {base64.b64encode(b'jane:secret').decode()}\r" not in head:
+            writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        else:
+            host, _, port = head.split(" ")[1].rpartition(":")
+            there, back = await asyncio.open_connection(host, int(port))
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            await asyncio.gather(pump(reader, back), pump(there, writer))
+        writer.close()
+
+
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(1000):
+        writer.write(data)
+    writer.close()
+
+
+@pytest.mark.parametrize("password", ["secret", "other"])
+def test_an_upgrade_goes_through_a_proxy(password: str, tmp_path: Path) -> None:
+    authority, proxy = Authority(), TunnellingProxy()
+
+    async def main() -> None:
+        context = authority.server_context(tmp_path)
+        server = await asyncio.start_server(_older_server, "127.0.0.1", 0, ssl=context)
+        between = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+        port, way = (each.sockets[0].getsockname()[1] for each in (server, between))
+        url = f"http://jane:{password}@127.0.0.1:{way}"
+        told = {"upgrade": "SPDY/3.1", "x-stream-protocol-version": "v4\nv3"}
+        request = Request("POST", "/exec", headers=told, query_string="command=ls")
+        forwarder = Forwarder(
+            Connection(f"https://127.0.0.1:{port}", authority.certificate, token="ours", proxy_url=url)
+        )
+        async with asyncio.timeout(60), server, between:
+            if password == "other":
+                with pytest.raises(Unreachable, match=r"the proxy opens no way to 127\.0\.0\.1:.* 407"):
+                    await forwarder.forward(request)
+            else:
+                answer = await forwarder.forward(request)
+                assert isinstance(answer, Conversation)
+                await answer.send(b"end")
+                assert b"".join([piece async for piece in answer.pieces]) == b"earlyendend"
+        await forwarder.close()
+        assert proxy.asked == [f"CONNECT 127.0.0.1:{port}"]
+
+    asyncio.run(main())

@@ -21,7 +21,7 @@ from kubeapi.errors import WorldError
 from kubeapi.listening import Listener
 from kubeapi.loop import Supervisor
 from kubeapi.status import Status
-from kubeapi.transport import Request, Response, TextMessage
+from kubeapi.transport import Request, Response
 from kubeserver.auth.authentication import Authenticator, BadCredential
 from kubeserver.auth.authorization.attributes import is_watch
 from kubeserver.errors import status_response
@@ -254,7 +254,7 @@ class HttpFront:
                 if message.type is WSMsgType.BINARY:
                     await way_back.send(message.data)
                 elif message.type is WSMsgType.TEXT:
-                    await way_back.send(TextMessage(message.data.encode()))
+                    await way_back.send(message.data.encode())
         except WorldError as error:
             log.info("%s: %s", incoming.path, error)
             await asyncio.wait((telling,), timeout=WRITE_TIMEOUT_SECONDS)
@@ -270,10 +270,7 @@ async def _tell(outgoing: web.WebSocketResponse, answer: StreamResponse) -> None
         async with aclosing(cast(AsyncGenerator[bytes, None], answer.lines)) as lines:
             async for line in lines:
                 async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
-                    if isinstance(line, TextMessage):
-                        await outgoing.send_str(line.decode())
-                    else:
-                        await outgoing.send_bytes(line)
+                    await outgoing.send_bytes(line)
     except (TimeoutError, ConnectionError, WorldError) as error:
         log.info("a conversation broke off: %s", error)
     finally:
