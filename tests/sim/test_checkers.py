@@ -21,6 +21,7 @@ from simulator.histories.model import (
 )
 from simulator.histories.playing import play
 from tests.sim.planted import planted
+from tests.sim.planted_groups import GROUPS
 from tests.sim.planted_harm import HARM
 from tests.sim.planted_outages import OUTAGES
 from tests.sim.planted_policies import POLICIES
@@ -129,7 +130,7 @@ def test_l2_an_eviction_that_is_forgotten_is_found() -> None:
         assert {violation.invariant for violation in play(history).violations} == {"L2"}
 
 
-ALL_HARM = {**HARM, **PROPAGATION, **POLICIES, **ROLLOUTS, **OUTAGES, **SURROUNDINGS}
+ALL_HARM = {**HARM, **PROPAGATION, **POLICIES, **GROUPS, **ROLLOUTS, **OUTAGES, **SURROUNDINGS}
 
 
 @pytest.mark.parametrize("bug", ALL_HARM)

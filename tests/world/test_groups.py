@@ -158,7 +158,7 @@ def test_a_member_that_fits_nowhere_with_the_others_waits_and_says_so() -> None:
     play(story, THREE)
 
 
-def test_all_leave_a_dead_cluster_for_one_place() -> None:
+def test_s21_all_leave_a_dead_cluster_for_one_place() -> None:
     async def story(world: World) -> None:
         home = await running(world)
         await world.member(home).stop()
@@ -170,7 +170,7 @@ def test_all_leave_a_dead_cluster_for_one_place() -> None:
     play(story, THREE)
 
 
-def test_where_one_finds_no_room_nobody_leaves_and_all_say_who() -> None:
+def test_s21_where_one_finds_no_room_nobody_leaves_and_all_say_who() -> None:
     async def story(world: World) -> None:
         home = await running(world, member_of("shop", "web"), member_of("shop", "db", ("member1",)))
         await world.member(home).stop()
@@ -527,7 +527,7 @@ def test_a_member_that_was_never_with_the_others_holds_and_parts_nobody_in_a_dea
     play(story, THREE)
 
 
-def test_who_is_asked_to_go_where_another_is_parts_from_nobody_unheard() -> None:
+def test_s21_who_is_asked_to_go_where_another_is_parts_from_nobody_unheard() -> None:
     async def story(world: World) -> None:
         home = await running(world, member_of("shop", "web"), member_of("shop", "db", ("member1", "member2")))
         await running(world, member_of(None, "cache", ("member3",)))

@@ -11,7 +11,7 @@ it is have to find a place in the same cluster, or nobody goes:
 A member that is not due itself follows by the decision for a cluster that has to be left: all guards hold, and the law.
 Nobody is deleted to follow, nor under the brake. A member without a place waits for the others' cluster. Every member
 comes to the same answer, whoever is decided first. Between two writes much can change: evictions wait for who is left
-behind, and the last to move leads. Holds: S1, S2, S11. Karmada's workload affinity is a filter: there each moves alone.
+behind, and the last to move leads. Holds: S1, S2, S11, S21. Karmada's workload affinity filters: each moves alone.
 """
 
 from collections.abc import Collection, Iterator, Mapping

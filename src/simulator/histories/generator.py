@@ -71,7 +71,7 @@ from simulator.histories.parts import (
     with_shards,
     with_tasks,
 )
-from simulator.histories.policy_companions import with_policies, with_rollouts
+from simulator.histories.policy_companions import with_groups, with_policies, with_rollouts
 from simulator.histories.steered import steer
 from simulator.histories.timings import TIMINGS
 
@@ -94,6 +94,7 @@ def draw_history(seed: int) -> History:
     if drawn is None:
         drawn = with_restore(with_policies(with_companions(generator.history())))
         drawn = with_rollouts(with_shards(with_git_tool(with_autoscaler(with_databases(with_tasks(drawn))))))
+        drawn = with_groups(drawn)
     return bearable(drawn)
 
 

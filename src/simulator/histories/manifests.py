@@ -7,6 +7,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.resource import Resource
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION
 from leeward.api.names import (
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_ANNOTATION,
@@ -47,6 +48,8 @@ OWN = "someone-elses"
 FAILBACK_AFTER = "15s"
 QUOTA = "everybody"
 PODS_OF_A_CLUSTER = 100
+MARKS = (FAILBACK_ANNOTATION, FAILBACK_AFTER_ANNOTATION, ROLLOUT_ANNOTATION, MOVES_WITH_ANNOTATION)
+"""Annotations of policies that a plan may have."""
 
 
 def kind_of(config: bool) -> Resource[Manifest]:
@@ -179,6 +182,8 @@ def policy(app: str, kind: Resource[Manifest], plan: Plan) -> Manifest:
         marks = {FAILBACK_ANNOTATION: "Automatic", FAILBACK_AFTER_ANNOTATION: FAILBACK_AFTER}
     if plan.staging is not None:
         marks[ROLLOUT_ANNOTATION] = staging_text(plan.staging)
+    if plan.group:
+        marks[MOVES_WITH_ANNOTATION] = plan.group
     if marks:
         metadata["annotations"] = marks
     return {"metadata": metadata, "spec": spec}
@@ -200,7 +205,7 @@ def quota(cpu: int, assigned: Sequence[str]) -> Manifest:
 
 def another_plan(wanted: Manifest) -> Manifest:
     """The patch that brings a policy to another plan, whatever it was before."""
-    none: Manifest = dict.fromkeys((FAILBACK_ANNOTATION, FAILBACK_AFTER_ANNOTATION, ROLLOUT_ANNOTATION))
+    none: Manifest = dict.fromkeys(MARKS)
     marks = {**none, **wanted["metadata"].get("annotations", {})}
     placement = {"clusterAffinity": None, "clusterAffinities": None, **wanted["spec"]["placement"]}
     optional: Manifest = dict.fromkeys(("failover", "propagateDeps", "activationPreference"))

@@ -30,7 +30,7 @@ from simulator.histories.model import (
     UnlimitUsage,
 )
 
-PREEMPTION_SHARE, LAZY_SHARE, QUOTA_SHARE, STAGED_SHARE = 0.12, 0.12, 0.12, 0.15
+PREEMPTION_SHARE, LAZY_SHARE, QUOTA_SHARE, STAGED_SHARE, GROUP_SHARE = 0.12, 0.12, 0.12, 0.15, 0.12
 BAD_SHARE = 0.4
 ABOVE = "above"
 QUOTA_AT = (36.0, 90.0)
@@ -73,6 +73,29 @@ def with_rollouts(history: History) -> History:
     is_mended = any(isinstance(step, HubIsRestored) or _reads(step, app.app) for step in history.steps)
     steps += _changes(draw, app, moments, 0.0 if is_mended else BAD_SHARE)
     return msgspec.structs.replace(history, steps=tuple(sorted(steps, key=lambda step: step.at)))
+
+
+def with_groups(history: History) -> History:
+    """Has applications of some histories move together: all of them, or one with a companion."""
+    draw = random.Random(f"groups {history.seed}")
+    apps = [step for step in history.steps if isinstance(step, Deploy) and not step.plan.staging]
+    if not apps or draw.random() >= GROUP_SHARE:
+        return history
+    beside = [msgspec.structs.replace(draw.choice(apps), app="beside", at=round(apps[-1].at + 2, 3))]
+    names = {step.app for step in (*apps, *beside)}
+    steps = [
+        _in_group(step) if isinstance(step, Deploy | Replan) and step.app in names else step for step in history.steps
+    ]
+    steps += map(_in_group, beside)
+    return msgspec.structs.replace(history, steps=tuple(sorted(steps, key=lambda step: step.at)))
+
+
+def _in_group(step: AnyStep) -> AnyStep:
+    """Step with a plan for one cluster at a time, in a group."""
+    assert isinstance(step, Deploy | Replan)
+    division = "Aggregated" if step.plan.division == "Static" else step.plan.division
+    plan = msgspec.structs.replace(step.plan, division=division, weights=(), groups=(1, 1), group="shop", staging=None)
+    return msgspec.structs.replace(step, plan=plan)
 
 
 def _changes(draw: random.Random, deployed: Deploy, moments: Sequence[float], bad_share: float) -> Sequence[AnyStep]:

@@ -34,6 +34,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     has moved returns. `application_seconds`: a copy that is unhealthy for so long leaves its cluster, 0 for never.
     `follows`: what the template names goes where it goes. `lazy`: the policy takes effect when the template changes.
     `preserve`: copies stay when the template is deleted. `staging`: the stages in which a change reaches clusters.
+    `group`: the others with which it is in one cluster.
     """
 
     division: Division
@@ -50,6 +51,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lazy: bool = False
     preserve: bool = False
     staging: Staging | None = None
+    group: str = ""
 
 
 class Deploy(UserStep, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ its labels (`runtime.binding_kinds`), and the arithmetic of shards (`runtime.sha
     quotas      S18, S1  what is used of a quota
     outage_objects S19   what is told of an outage
     rollouts    S20      which cluster gets a change, and when
+    groups      S21      who is left alone
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
     owners      S9       who writes what
@@ -50,6 +51,7 @@ from simulator.histories.checkers.dependencies import DependenciesChecker
 from simulator.histories.checkers.disruptions import DisruptionsChecker
 from simulator.histories.checkers.evictions import EvictionsChecker
 from simulator.histories.checkers.failovers import FailoversChecker
+from simulator.histories.checkers.groups import GroupsChecker
 from simulator.histories.checkers.isolation import IsolationChecker
 from simulator.histories.checkers.jobs import JobsChecker
 from simulator.histories.checkers.leaders import LeadersChecker
@@ -88,7 +90,7 @@ __all__ = [
     "scene_of",
 ]
 
-TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker, OutagesChecker)
+TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker, OutagesChecker, GroupsChecker)
 """Checkers that know of something that is to happen in time: they are asked for what is `overdue`, too."""
 CHECKERS = (
     DisruptionsChecker,

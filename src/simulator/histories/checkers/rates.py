@@ -2,7 +2,7 @@
 
 Only those count that --resource-eviction-rate spaces out. A set of controllers that starts anew knows of the turns
 that others took, and a write may be as late as the way to the API server makes it. What leaves several clusters in one
-decision takes as many turns after it.
+decision takes as many turns after it, and so do the members of a group that leaves.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,16 @@ class RatesChecker:
         begun, now = _begun(change.old, change.new), change.seconds
         if not begun:
             return
-        if self._scene.lateness.due(now, CONTROLLERS) < self._due:
+        if self._scene.lateness.due(now, CONTROLLERS) < self._due and not self._follows(change.new, begun):
             early = self._due - now
             message = f"is evicted from {', '.join(begun)} {early:.1f} s before the rate of {rate:g} per second"
             yield Violation("C4", now, f"{change.key} {message}")
         self._due = max(now, self._due) + len(begun) / rate
+
+    def _follows(self, binding: ResourceBinding, begun: list[str]) -> bool:
+        """Tells whether the others of its group have begun to leave these clusters before."""
+        beside = self._scene.beside(binding)
+        return all(any(name in tasks_of(other) for other in beside) for name in begun)
 
 
 def _begun(old: ResourceBinding | None, new: ResourceBinding) -> list[str]:

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from controller_runtime import Key
 from leeward.api.cluster import Cluster
-from leeward.api.work import Binding, GracefulEvictionTask
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBinding
 from leeward.manager.timing import Timing
 from simulator.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, touched_by, undisturbed
 from simulator.histories.checkers.losses import Loss, disturbances_of, losses_of, troubles_of
@@ -154,6 +155,12 @@ class Scene:
         """Tells whether what is known of a member now may be a lie of it."""
         since, now = self.evidence_since(name), self.truth.now()
         return any(begin <= now and end >= since for begin, end in self.lies.get(name, ()))
+
+    def beside(self, binding: Binding) -> list[ResourceBinding]:
+        """The others of a group that moves together."""
+        group, uid = binding.metadata.annotations.get(MOVES_WITH_ANNOTATION), binding.metadata.uid
+        others = [each for each in self.truth.bindings.values() if each.metadata.uid != uid]
+        return [each for each in others if group and each.metadata.annotations.get(MOVES_WITH_ANNOTATION) == group]
 
     def cluster(self, name: str) -> Cluster | None:
         return self.truth.clusters.get(name)

@@ -14,7 +14,7 @@ from kubeapi.core import Taint
 from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS, POLICY_TAINTS_ANNOTATION
 from leeward.api.work import ResourceBinding
-from simulator.histories.checkers.scene import Scene, Violation, seconds_of, tasks_of
+from simulator.histories.checkers.scene import Scene, Violation, replicas_of, seconds_of, tasks_of
 from simulator.histories.ground_truth import Change
 
 SLACK_SECONDS = 2.0
@@ -85,8 +85,13 @@ class WatchedChecker:
             keys = {taint.key for taint in cluster.taints if taint.effect == "NoExecute"}
             if not keys <= set(CONDITION_TAINT_KEYS) or not self._is_watched_by_controllers(cluster):
                 continue
-            yield from self._too_soon(began, _tolerated(new, keys), f"was evicted from {name}")
+            tolerated = min(_tolerated(each, keys) for each in (new, *self._beside(new, name)))
+            yield from self._too_soon(began, tolerated, f"was evicted from {name}")
             yield from self._unconfirmed(name, f"was evicted from {name}")
+
+    def _beside(self, binding: ResourceBinding, name: str) -> list[ResourceBinding]:
+        """The others of its group in the cluster, or on their way out of it: who tolerates it least takes all along."""
+        return [each for each in self._scene.beside(binding) if name in {**replicas_of(each), **tasks_of(each)}]
 
     def _too_soon(self, began: float, due: float, what: str) -> Iterator[str]:
         watched = self._scene.watch.seconds(
