@@ -17,6 +17,7 @@ from leeward.app.local.ports import pick_port
 from leeward.app.local.registration import join_push_member, leave, wait_ready_clusters
 from tests.json_server import JsonServer, serve_json
 
+READY: Manifest = {"type": "Ready", "status": "True"}
 MEMBER = Member("member1", "push", 20_001)
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 CLUSTER = f"{CLUSTERS}/member1"
@@ -138,6 +139,23 @@ def test_clusters_that_are_not_ready_in_time_are_named(
         conditions = [{"type": "Ready", "status": status}]
         server.objects[f"{CLUSTERS}/{name}"] = {"metadata": {"name": name}, "status": {"conditions": conditions}}
     assert wait_ready_clusters(api, {"member1", "member2", "member3"}) == {"member2", "member3"}
+
+
+def test_a_control_plane_that_answers_late_is_asked_again_until_its_clusters_are_ready(
+    layout: Layout, server: JsonServer, api: AdminClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`leeward up` ended all processes where one answer was late: with large objects, it came up no more."""
+    server.objects[CLUSTER] = {"metadata": {"name": "member1"}, "status": {"conditions": [READY]}}
+    answer, late = api.list, iter((True, True, False))
+
+    def sometimes(path: str) -> list[Manifest]:
+        if next(late):
+            raise NoAnswer("no answer in time")
+        return answer(path)
+
+    monkeypatch.setattr(api, "list", sometimes)
+    assert wait_ready_clusters(api, {"member1"}) == set()
+    assert next(late, None) is None
 
 
 def test_a_refusal_is_passed_on_with_its_message(server: JsonServer, api: AdminClient) -> None:

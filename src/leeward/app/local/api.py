@@ -34,10 +34,8 @@ class Refused(FleetError):
 
 
 class AdminClient:
-    """One API server on this machine, over one connection that is kept open.
-
-    `component` is whose server it is: one whose process is frozen is not waited for.
-    """
+    """One API server on this machine, over one connection that is kept open. The process of `component` serves it: one
+    that is frozen is not waited for."""
 
     def __init__(
         self, layout: Layout, port: int, timeout_seconds: float = TIMEOUT_SECONDS, component: str = CONTROL_PLANE

@@ -5,6 +5,7 @@ A Pull member is joined by its own agent. Karmada: `karmadactl join` and `unjoin
 
 import base64
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 
 from kubeapi.core import NAMESPACES, SECRETS
@@ -18,7 +19,7 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.app.config import SPEAKER_ACCESS
-from leeward.app.local.api import AdminClient, Refused
+from leeward.app.local.api import AdminClient, NoAnswer, Refused
 from leeward.app.local.credentials import read_token
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Member
@@ -109,11 +110,12 @@ def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
 
 
 def wait_ready_clusters(api: AdminClient, names: set[str]) -> set[str]:
-    """Waits for the clusters of `names`; returns those that did not become Ready in time."""
+    """Waits for the clusters of `names`; returns those that did not become Ready, or were not told of, in time."""
     late = set(names)
 
     def all_ready() -> bool:
-        late.difference_update(_name_of(cluster) for cluster in api.list(CLUSTERS.path()) if _is_ready(cluster))
+        with suppress(NoAnswer):  # a control plane that begins with many or large objects answers late
+            late.difference_update(_name_of(cluster) for cluster in api.list(CLUSTERS.path()) if _is_ready(cluster))
         return not late
 
     wait_until(all_ready, READY_SECONDS, poll_seconds=0.1)

@@ -130,7 +130,7 @@ def join_members(layout: Layout, fleet: LocalFleet, members: Sequence[Member]) -
 
     Raises: FleetError.
     """
-    api = AdminClient(layout, fleet.control_plane_port)
+    api = AdminClient(layout, fleet.control_plane_port, START_SECONDS)
     try:
         ids = {member.name: _identity(api, layout, member) for member in members}
         elsewhere = {name: other for name in ids if (other := joined_as(api, name, ids[name]))}
