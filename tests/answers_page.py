@@ -37,7 +37,7 @@ VERBS: tuple[tuple[str, str], ...] = (
         "Why an application is where it is, what holds it, what happens next, and what would help",
     ),
     ("what-if --fail eu-1 --recover-after 30m", "What an outage would do, before it happens"),
-    ("resilience", "Which losses the rest can take over, worst first"),
+    ("resilience", "After which losses not everything can run"),
     ("timeline", "What has happened: outages, step by step"),
 )
 HEAD = """# Answers

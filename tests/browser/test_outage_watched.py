@@ -92,7 +92,7 @@ def test_an_outage_is_watched_from_its_first_failed_probe_until_it_is_over(brows
         watched.open("/outages")
         expect(page.get_by_role("row", name=re.compile("member1"))).to_contain_text("Over", timeout=SLOW_MS)
         page.get_by_role("link", name=re.compile("^member1")).click()
-        headline(page, "member1, away for")
+        headline(page, "member1 was down for")
         watched.open("/")
         headline(page, "All 3 clusters are ready")
 

@@ -33,7 +33,7 @@ def drawn(page: Page) -> int:
 def test_a_filter_is_in_the_address_and_back_takes_it_away(browser: Browser, stand_in: StandIn) -> None:
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open("/")
-        page.get_by_role("link", name="4 due").click()
+        page.get_by_role("link", name="4 about to move").click()
         expect(page).to_have_url(f"{stand_in.origin}/applications?state=Due")
         expect(page.locator("tr[data-row]")).to_have_count(4)
         page.get_by_role("searchbox").fill("bi/")
@@ -125,7 +125,7 @@ def held(name: str) -> dict[str, Any]:
     said = {
         "reason": "NoPlaceToGo",
         "message": "it finds no room",
-        "next": "waits for room",
+        "next": "waits for free capacity",
         "nextAt": None,
         "outage": "",
     }
@@ -181,11 +181,13 @@ def test_arrow_keys_read_the_time_line(browser: Browser, stand_in: StandIn) -> N
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open(OUTAGE)
         line = page.get_by_role("slider")
-        expect(line).to_have_attribute("aria-valuetext", re.compile("24 moved, 3 moving, 1 held, 2 staying, 4 due"))
+        expect(line).to_have_attribute(
+            "aria-valuetext", re.compile("24 moved, 3 moving, 1 held, 2 staying, 4 not moved yet")
+        )
         line.focus()
         page.keyboard.press("Home")
         page.keyboard.press("ArrowRight")
-        expect(line).to_have_attribute("aria-valuetext", re.compile(": 34 due"))
+        expect(line).to_have_attribute("aria-valuetext", re.compile(": 34 not moved yet"))
         page.keyboard.press("End")
         expect(line).to_have_attribute("aria-valuetext", re.compile("24 moved"))
         page.keyboard.press("ArrowLeft")
@@ -239,7 +241,7 @@ def test_an_answer_says_what_would_help_and_marks_each_step_by_what_it_is(browse
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open("/what-if?fail=iad-1")
         no_room = page.locator("section.panel", has=page.get_by_role("heading", name="Would serve nobody"))
-        expect(no_room).to_contain_text("What would help: leeward uncordon ord-2: it would find room.")
+        expect(no_room).to_contain_text("What would help: leeward uncordon ord-2: it would fit.")
         steps = page.locator("section.panel", has=page.get_by_role("heading", name="When", exact=True)).locator("li")
         icons = [step.locator("use").get_attribute("href") for step in steps.all()]
         assert icons == ["#i-notready", "#i-notready", "#i-moving"]
@@ -275,7 +277,7 @@ def test_what_is_held_in_an_outage_says_since_when_and_what_it_waits_for(browser
         page = watched.open(OUTAGE)
         held = page.locator("section.callout")
         expect(held).to_contain_text("payments/ledger")
-        expect(held).to_contain_text("Next: no instant; it waits for room.")
+        expect(held).to_contain_text("Next: no instant; it waits for free capacity.")
         expect(held.get_by_role("link", name="See what would help")).to_have_attribute("href", LEDGER)
         figures = [each.inner_text().split("\n") for each in page.locator("dl.figs > div").all()]
         assert [each[1:] for each in figures if each[0] == "Held"] == [["1 needs you"]]

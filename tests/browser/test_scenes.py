@@ -95,7 +95,7 @@ def test_what_would_be_overfull_is_red_and_names_what_is_short(browser: Browser,
         row = page.get_by_role("row", name=re.compile("^ord-1"))
         expect(row.locator(".badge--bad")).to_have_text("ord-2 is overfull")
         expect(row).to_contain_text("150 % of its memory, overfull")
-        expect(page.get_by_text("3 of 12 losses the other clusters cannot take over")).to_be_visible()
+        expect(page.get_by_text("3 of 12 losses after which not everything can run")).to_be_visible()
         watched.picture("scene-overfull-what-if")
 
 

@@ -67,10 +67,10 @@ def test_the_fleet_at_an_instant_is_told_as_its_outages_recorded_it(browser: Bro
         slider = panel.get_by_role("slider")
         slider.focus()
         page.keyboard.press("Home")
-        expect(panel).to_contain_text("Failing from the first failed probe, since 02:29:47: 34 due.")
+        expect(panel).to_contain_text("Failing from the first failed probe, since 02:29:47: 34 not moved yet.")
         expect(page).to_have_url(re.compile("at=2026-11-22T02%3A29%3A47"))
         page.keyboard.press("End")
-        expect(panel).to_contain_text("24 moved, 3 moving, 1 held, 2 staying, 4 due.")
+        expect(panel).to_contain_text("24 moved, 3 moving, 1 eviction held, 2 staying, 4 not moved yet.")
         assert watched.findings_of_axe() == []
 
 

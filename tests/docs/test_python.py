@@ -36,7 +36,7 @@ def test_the_questions_of_the_page_are_answered(directory: Path, capsys: pytest.
     exec(PYTHON.findall(PAGE.read_text())[0], {})
     assert capsys.readouterr().out.splitlines() == [
         "True",
-        "Nothing is due; 3 of 3 replicas are known to serve",
+        "No eviction is planned; 3 of 3 replicas are known to be ready",
         "True",
     ]
 

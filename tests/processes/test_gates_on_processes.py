@@ -99,7 +99,7 @@ def test_a_drain_and_an_outage_wait_for_what_the_member_itself_says(fleet: Fleet
     fleet.eventually(lambda: told in held(fleet), "it is held, and looked at")
     assert named in held(fleet)
     assert not fleet.exists("deployment", "ledger", context="member2")
-    assert "is held by a gate" in fleet.leeward("explain", "deploy/ledger", fails=True)
+    assert "waits for a gate" in fleet.leeward("explain", "deploy/ledger", fails=True)
     promoted = '{"status": {"state": "Primary"}}'
     fleet.kubectl("patch", "volumereplicationgroup", "ledger", "--type", "merge", "-p", promoted, context="member2")
     fleet.eventually(lambda: ready_in(fleet, "member2") == 2, "its data is there")

@@ -195,7 +195,7 @@ def test_advice_to_name_a_cluster_shuts_out_none_that_labels_select() -> None:
         {"metadata": {"name": "member3", "labels": {"tier": "prod"}}, "spec": {"syncMode": "Push"}}, Cluster
     )
     first, all_allowed = naming(from_wire(wire, ResourceBinding), [prod])
-    assert (first.change, all_allowed.change) == ("name member3 in the policy", "let the policy allow all clusters")
+    assert (first.change, all_allowed.change) == ("add member3 to the policy", "let the policy allow all clusters")
     placement = json.loads(shlex.split(first.command)[-1])["spec"]["placement"]
     assert list(placement) == ["replicaScheduling"]
     affinity = placement_of(first.binding).cluster_affinity
@@ -261,7 +261,7 @@ async def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for
     )
     (helps,) = told.helps
     assert helps.change == "raise FederatedResourceQuota default/team: cpu by 1, to 5, memory by 4Gi, to 5Gi"
-    assert helps.effect.startswith("5 more replicas would find room")
+    assert helps.effect.startswith("5 more replicas would fit")
     await carry_out(world, await printed(world, "raise"))
     await world.sleep(30)
     assert placed(world) == 5
@@ -280,7 +280,7 @@ async def test_a_release_of_the_brake_moves_what_it_holds(world: World) -> None:
     assert world.assigned(WEB) == {"member3": 2}
 
 
-@pytest.mark.parametrize("words", ["name member3 in the policy", "uncordon {old}"])
+@pytest.mark.parametrize("words", ["add member3 to the policy", "uncordon {old}"])
 @in_world(THREE)
 async def test_what_waits_for_its_replacement_is_helped_by_another_cluster_or_by_staying(
     world: World, words: str
@@ -331,7 +331,7 @@ async def starts_in_no_cluster_of_its_policy(world: World) -> None:
         (is_purged_in_member1, "WaitingForPurge", "switched off for certain", {"member2": 4}),
         (is_unwatched, "NotConfirmed", "start the controllers", {"member3": 2}),
         (has_a_bad_release, "UnhealthyEverywhere", "correct the release", {}),
-        (starts_in_no_cluster_of_its_policy, "UnhealthyEverywhere", "name member3 in the policy", {"member3": 2}),
+        (starts_in_no_cluster_of_its_policy, "UnhealthyEverywhere", "add member3 to the policy", {"member3": 2}),
     ],
 )
 @in_world(THREE)

@@ -142,7 +142,7 @@ async def test_a_page_watches_a_cluster_die_its_application_move_and_the_cluster
         await world.until(lambda: world.is_ready("member1"), 120)
         await page.told(world, 60)
         assert page.fleet["headline"] == "All 3 clusters are ready"
-        assert "Last outage: member1, away for" in page.fleet["detail"]
+        assert "Last outage: member1 was down for" in page.fleet["detail"]
         assert page.web["state"] == "InPlace"
         assert page.resets == 1
 
@@ -156,7 +156,7 @@ async def test_what_is_held_is_told_first_and_needs_somebody(world: World) -> No
         await world.until(lambda: held(world, "web-deployment") == "NoPlaceToGo", 1200)
         await page.told(world)
         assert page.web["state"] == "Held"
-        assert (page.web["next"], page.web["nextAt"]) == ("waits for room", None)
+        assert (page.web["next"], page.web["nextAt"]) == ("waits for free capacity", None)
         line = page.fleet["coming"][0]
         assert (line["word"], line["about"], line["at"]) == ("Held", f"application/{WEB}", None)
         assert line["sentence"].startswith("default/web: ")
@@ -311,10 +311,10 @@ async def test_who_looks_between_two_writes_of_an_outage_sees_it_as_it_stands(wo
         assert (outage.status.due, outage.status.moved) == (1, 0), "not written yet"
         assert (page.fleet["states"].get("Due", 0), page.fleet["states"]["Moved"]) == (0, 1)
         (row,) = page.collections["outages"].values()
-        assert row["tally"] == "1 of 1 moved"
+        assert row["tally"] == "1 of 1 application moved"
         await stranger.told(world, 1)
         (row,) = stranger.collections["outages"].values()
-        assert row["tally"] == "1 of 1 moved"
+        assert row["tally"] == "1 of 1 application moved"
         assert "web" not in json.dumps({**stranger.collections, "policies": {}})
 
 

@@ -148,7 +148,7 @@ async def test_s1_copies_return_all_together_and_those_of_the_later_term_serve_u
 async def test_explain_says_where_it_returns_to_while_it_waits(world: World) -> None:
     await fled(world, returning(terms(PAIR)), "member1")
     told = (await explain(world)).headline
-    assert told.endswith("it returns to affinity term t0 when clusters there are healthy for long enough and have room")
+    assert told.endswith("it returns to affinity term t0 when clusters there stay healthy and have free capacity")
 
 
 @pytest.mark.long

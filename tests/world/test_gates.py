@@ -226,7 +226,7 @@ async def test_somebody_is_told_when_it_takes_too_long_and_every_answer_says_wha
     await defined(world, RAMEN)
     await deployed(world, gated(wait_for={**RAMEN.gate, "tellAfter": "4m"}))
     await held_in_an_outage(world, 0)
-    assert [each for each in await findings(world) if "held by a gate" in each] != []
+    assert [each for each in await findings(world) if "waits for a gate" in each] != []
     await held_for(world, 300)
     condition = told(world)
     assert condition is not None

@@ -177,7 +177,7 @@ def test_s21_where_one_finds_no_room_nobody_leaves_and_all_say_who() -> None:
         await world.until(lambda: held(world, WEB) == "GroupHeld", 900)
         await never_parted(world, 300)
         assert together(world) == home
-        assert "Deployment db would not move along" in said(world, WEB)
+        assert "Deployment db cannot move" in said(world, WEB)
         assert held(world, DB) == "NoPlaceToGo"
         wider = {"spec": {"placement": {"clusterAffinity": {"clusterNames": list(THREE)}}}}
         await world.client.patch(POLICIES, "db", wider, "default")
@@ -227,7 +227,7 @@ def test_a_member_that_may_not_leave_holds_the_failed_one(why: str) -> None:
         await never_parted(world, 300)
         assert (together(world), tasks(world, DB)) == (home, [])
         assert "group shop" in said(world, WEB)
-        assert "Deployment db would not move along" in said(world, WEB)
+        assert "Deployment db cannot move" in said(world, WEB)
         assert await ready_replicas(world, home, "db") == 2
         await annotate(world, "db", None)
         await world.until(lambda: place(world, WEB) != home, 300)
@@ -415,7 +415,7 @@ def test_volumes_that_stay_hold_the_group() -> None:
         await world.member(home).stop()
         await world.until(lambda: held(world, WEB) == "GroupHeld", 900)
         assert (place(world, WEB), held(world, "db-statefulset")) == (home, "VolumesStay")
-        assert "StatefulSet db would not move along" in said(world, WEB)
+        assert "StatefulSet db cannot move" in said(world, WEB)
 
     play(story, THREE)
 
@@ -447,7 +447,7 @@ def test_a_recorded_decision_holds_the_group() -> None:
         await world.until(lambda: held(world, WEB) == "GroupHeld", 900)
         told = replay(*decode_recorded(record_of(await picture(world), asked_of("deploy/web", "default"))))
         assert (told.now.held, told.is_same) == ("GroupHeld", True)
-        assert any("Deployment db would not move along" in sentence for sentence in told.why)
+        assert any("Deployment db cannot move" in sentence for sentence in told.why)
 
     play(story, THREE)
 

@@ -100,7 +100,7 @@ def test_a_job_that_runs_in_a_drained_cluster_ends_there_and_is_done_once(mode: 
         assert not any([await jobs_in(world, name) for name in others(there)])
         if not by_hand:
             (copy,) = await copies_in(world.client, there)
-            assert (copy.staying, copy.state.startswith("stays, held in")) == (True, True)
+            assert (copy.staying, copy.state.startswith("stays: not evicted from")) == (True, True)
 
     play(story, dict.fromkeys(THREE, mode))
 

@@ -176,9 +176,9 @@ async def test_who_will_find_no_place_is_not_said_to_leave(world: World) -> None
     await world.sleep(60)
     taint, leaves, stays = await to_come(world)
     assert taint.sentence.startswith("member1 gets the taint NoExecute")
-    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application is due, and will be held"}
+    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application would leave, and cannot move"}
     details = [finding.details for finding in (await look_at_fleet(world.client, world.clock)).findings]
-    assert any("1 will be held" in detail for each in details for detail in each)
+    assert any("1 cannot move" in detail for each in details for detail in each)
 
 
 async def to_come(world: World) -> list[StoryLine]:
@@ -470,7 +470,7 @@ async def test_who_asks_between_two_writes_is_told_how_it_stands_now(world: Worl
     assert counts(await only_outage(world)) == {"Due": 1}, "not written yet"
     before = await only_outage(world)
     (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
-    assert told.tally == "1 of 1 moved"
+    assert told.tally == "1 of 1 application moved"
     (application,) = told.applications
     assert application.state is MoveState.MOVED
     assert (application.healthy_at, application.recovery_seconds) == (None, None), "nobody can tell from a picture"
@@ -485,7 +485,7 @@ async def test_who_asks_between_two_writes_is_told_how_it_stands_now(world: Worl
     assert healthy.at is None, "nobody can tell from a picture"
     await world.sleep(60)
     (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
-    assert told.tally == "1 of 1 moved"
+    assert told.tally == "1 of 1 application moved"
     assert told.applications[0].recovery_seconds is not None
 
 

@@ -254,7 +254,7 @@ async def test_explain_says_what_a_quota_refuses(world: World) -> None:
     assert told.headline.startswith(
         "The application is not placed as wanted: FederatedResourceQuota default/team allows cpu "
     )
-    tried = "Leeward tries again when the quota changes, or when others use less of the quota"
+    tried = "Leeward tries again to place the application when the quota, or its use, changes"
     assert [step.sentence for step in told.next] == [tried]
     await apply(world.client, asking("big", 6), policy("big", DIVIDED))
     await world.sleep(10)

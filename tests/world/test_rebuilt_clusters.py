@@ -238,9 +238,9 @@ def test_who_asks_is_told_of_a_rebuilt_cluster(mode: Mode) -> None:
         seen = await look_at_fleet(world.client, world.clock)
         told = {finding.about: finding for finding in seen.findings}
         assert told["cluster/member1"].next == "leeward confirm member1"
-        assert "held for its volumes" in told["statefulset/default/db"].sentence
+        assert "not made, for its volumes" in told["statefulset/default/db"].sentence
         why = await explain(world)
-        assert "held for its volumes" in why.headline
+        assert "not made, for its volumes" in why.headline
         assert "leeward confirm member1" in why.headline
         cluster = await explain_cluster(world, "member1")
         assert cluster.needs_somebody

@@ -70,7 +70,7 @@ async def test_s1_replicas_that_have_moved_stay_in_a_cluster_that_returns_while_
     for _ in range(120):
         await world.sleep(1)
         assert await ready_replicas(world, "member1", "web") == 4
-    assert blocked(world) == "Not scaled down in member1, because the replacement is not healthy."
+    assert blocked(world) == "Not scaled down in member1, because the new copy is not healthy."
     await image(world, "nginx:2")
     await world.sleep(10)
     assert await ready_replicas(world, "member1", "web") == 4
@@ -115,7 +115,7 @@ async def test_s1_a_new_leader_keeps_the_replicas_that_serve_in_a_cluster_that_h
     for _ in range(120):
         await world.sleep(1)
         assert await ready_replicas(world, "member1", "web") == 4
-    assert blocked(world) == "Not scaled down in member1, because the replacement is not healthy."
+    assert blocked(world) == "Not scaled down in member1, because the new copy is not healthy."
     assert uids(await identities(world, "web", ["member1"])) == uids(before)
 
 
@@ -210,7 +210,7 @@ async def test_s1_a_copy_that_a_person_moves_serves_until_the_new_one_does(world
         serving = [await ready_replicas(world, name, "web") for name in (old, new)]
         assert sum(max(0, count) for count in serving) >= 4
         told.add(blocked(world))
-    why = "its replacement, or the cluster of that, is not healthy"
+    why = "the new copy, or its cluster, is not healthy"
     assert told == {"", f"Not removed from {old}, because {why}."}
     assert (serving, blocked(world)) == ([-1, 4], "")
 

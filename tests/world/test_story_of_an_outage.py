@@ -79,10 +79,12 @@ async def test_s4_it_is_told_why_nothing_moves_while_the_brake_holds(world: Worl
         world.member(name).pause()
     await world.sleep(900)
     ((_, engaged),) = await told(world, "ConfigMap", "leeward-brake")
-    assert engaged.startswith("3 of 4 clusters look dead (member1, member2, member4). Automatic evictions are held")
+    assert engaged.startswith(
+        "3 of 4 clusters seem to be down (member1, member2, member4). The brake stops automatic evictions"
+    )
     of_cluster = [message for reason, message in await told(world, "Cluster", "member2") if "Failed" in reason]
     assert len(of_cluster) == 1, "once, as long as it stands"
-    assert of_cluster[0].startswith("NoExecute is due and not set, so nothing is evicted from here: most of the")
+    assert of_cluster[0].startswith("The taint NoExecute is not set, so that nothing is evicted from here: too many")
     for kind, name in (("ResourceBinding", NGINX), ("Deployment", "nginx")):
         ((_, why),) = [each for each in await told(world, kind, name) if "Failed" in each[0]]
         assert why.startswith(

@@ -90,12 +90,12 @@ function detail() {
       helps: [
         {
           change: "tolerate dedicated=batch:NoSchedule",
-          effect: "4 more would find room, in ams-2",
+          effect: "4 more would fit in ams-2",
           command: `kubectl patch propagationpolicy web -n shop --type=merge -p '{"spec": {"placement": {"clusterTolerations": [{"key": "dedicated", "operator": "Equal", "value": "batch", "effect": "NoSchedule"}]}}}'`,
         },
         {
           change: "0.50 cores more in fra-1",
-          effect: "one more would find room",
+          effect: "one more would fit",
           command: "leeward explain cluster/fra-1",
         },
         {
@@ -154,8 +154,8 @@ function detail() {
 function whatIf(fails, clocks = {}) {
   const lost = new Set(fails);
   return {
-    headline: "1 of 3 applications would serve nobody (4 of 18 replicas missing)",
-    detail: "The brake stays idle: 3 of 12 clusters would look dead, it holds evictions from 7.",
+    headline: "1 of 3 applications would serve nobody; in all, 4 of 18 replicas would be missing)",
+    detail: "The brake stays idle: 3 of 12 clusters would be down, it stops evictions from 7.",
     command: `leeward what-if --fail ${fails.join(",")}`,
     answer: {
       controlPlane: "prod-hub",
@@ -262,7 +262,7 @@ function whatIf(fails, clocks = {}) {
       missingDependencies: [],
       heldIfSilent: false,
       byGrade: [],
-      helps: [{ change: "uncordon ord-2", effect: "it would find room", command: "leeward uncordon ord-2" }],
+      helps: [{ change: "uncordon ord-2", effect: "it would fit", command: "leeward uncordon ord-2" }],
       clocks,
       unseen: [],
     },
@@ -305,8 +305,8 @@ function overfull() {
   };
   return {
     ...told,
-    headline: "1 of 1 application would serve with fewer replicas (12 of 32 replicas missing, 12 wait for a node)",
-    detail: "the brake stays idle",
+    headline: "1 of 1 application would serve with fewer replicas; in all, 12 of 32 replicas would be missing, 12 of them wait for a node",
+    detail: "the brake does not engage",
     answer: {
       ...told.answer,
       lostBefore: [],
@@ -326,7 +326,7 @@ function released() {
   const told = whatIf([]);
   return {
     ...told,
-    headline: "3 of 22 applications would serve nobody (7 of 96 replicas missing)",
+    headline: "3 of 22 applications would serve nobody; in all, 7 of 96 replicas would be missing)",
     detail: "",
     command: "leeward brake release",
   };

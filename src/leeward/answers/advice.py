@@ -161,7 +161,7 @@ def naming(binding: Binding, clusters: Sequence[Cluster]) -> Iterator[Advice]:
         clusters = [each for each in clusters if is_in_any_term(unnamed.spec, each)]
     named = [each.name for each in clusters][:MOST_NAMED]
     if patch := _naming(binding, named) if named else {}:
-        yield from of_policy(binding, f"name {listed(named)} in the policy", {"placement": patch})
+        yield from of_policy(binding, f"add {listed(named)} to the policy", {"placement": patch})
     yield from of_policy(binding, "let the policy allow all clusters", allowing_all(binding))
 
 

@@ -80,13 +80,12 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     dead = sum(map(looks_dead, state.clusters.values()))
     failing = sum(map(is_failing, state.clusters.values()))
     brake = state.settings.brake
-    more = f", {failing} more begin to fail" if failing else ""
+    more = f", {failing} more {'begins' if failing == 1 else 'begin'} to fail" if failing else ""
     is_engaged = is_braked(state, state.clusters.values())
     needed = max(brake.minimum, int(brake.threshold * len(state.clusters)) + 1)
     number = counted(len(state.clusters), "cluster")
-    look = "looks" if dead == 1 else "look"
-    engages = "The brake holds evictions" if is_engaged else f"The brake engages when {needed} look dead"
-    yield f"{dead} of {number} {look} dead{more}. {engages}."
+    engages = "The brake stops evictions" if is_engaged else f"The brake engages when {needed} are down"
+    yield f"{dead} of {number} {'is' if dead == 1 else 'are'} down{more}. {engages}."
 
 
 def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
@@ -116,11 +115,10 @@ def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ..
             if instant is not None:
                 due[max(instant, state.as_of), is_held] += number
     for (instant, is_held), number in sorted(due.items()):
-        who, be = counted(number, "application"), "is" if number == 1 else "are"
-        yield NextStep(
-            instant, f"{who} {be} due, and will be held" if is_held else f"{who} {be} due to leave {cluster.name}"
-        )
+        leaves = counted(number, "application leaves", "applications leave")
+        would = f"{counted(number, 'application')} would leave {cluster.name}, and cannot move"
+        yield NextStep(instant, would if is_held else f"{leaves} {cluster.name}")
     if held := found.holds[Hold.HELD]:
-        yield NextStep(None, f"{counted(held, 'application is', 'applications are')} held: see `leeward status`")
+        yield NextStep(None, f"the eviction of {counted(held, 'application')} is held: see `leeward status`")
     if stays := stays + found.holds.total() - held:
         yield NextStep(None, f"{counted(stays, 'application stays', 'applications stay')} in {cluster.name}")

@@ -84,7 +84,7 @@ def _what(name: str, assigned: int, ready: int | None, work: Work | None, state:
         return "there is no such cluster"
     unseen = not_seen_since(cluster)
     if unseen is not None:
-        return f"not seen since {moment(unseen, state.as_of)}"
+        return f"unknown since {moment(unseen, state.as_of)}"
     if work is None or work.applied is None:
         return "not applied yet"
     if work.applied.status != "True":

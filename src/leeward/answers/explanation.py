@@ -55,9 +55,10 @@ class ApplicationState(Enum):
 
 
 NOTHING_MOVES = (
-    "The application stays where it is, unless its policy (leeward.dev/failback) or a WorkloadRebalancer asks for "
-    "another place."
+    "Leeward does not move the application there by itself. To move it, set leeward.dev/failback in its policy, or "
+    "create a WorkloadRebalancer."
 )
+_HELD = {ApplicationState.HELD: "Eviction held", ApplicationState.WAITING: "Eviction waits"}
 NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED, ApplicationState.HINDERED)
 
 
@@ -187,12 +188,12 @@ def _headline(
 ) -> str:
     decision, ready = asked.decision, sum(row.ready or 0 for row in where)
     total = binding.spec.replicas if binding.spec.is_divided else sum(max(1, row.assigned) for row in where)
-    serves = f"{ready} of {counted(total, 'replica')} {'is' if total == 1 else 'are'} known to serve"
+    known = "known to be ready" if any(row.ready is None for row in where) else "ready"
+    serves = f"{ready} of {counted(total, 'replica')} {'is' if total == 1 else 'are'} {known}"
     if is_scaled_to_none(binding):
         serves = "the application is scaled to 0 replicas"
-    if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
-        word = "Stays" if how is ApplicationState.KEPT else how.value
-        return f"{word} ({decision.held.reason}): {cause_in(decision.held.reason, decision.held.message)}"
+    if how in (*_HELD, ApplicationState.KEPT) and (held := decision.held) is not None:
+        return f"{_HELD.get(how, 'Stays')} ({held.reason}): {cause_in(held.reason, held.message)}"
     if how is ApplicationState.UNPLACED and decision.quota_refusal:
         has = "is not placed as wanted" if binding.spec.clusters else "has no copy anywhere"
         return f"The application {has}: {quota_cause(decision.quota_refusal)}"
@@ -208,10 +209,10 @@ def _headline(
     if how is ApplicationState.MOVING:
         return f"The application is moving; {serves}"
     if how is ApplicationState.NOT_SERVING:
-        return f"Nothing is due, and {serves}"
+        return f"No eviction is planned, and {serves}"
     if not binding.spec.clusters:
         return "The application is placed in no cluster"
-    return f"Nothing is due; {serves}{_way_back(binding)}"
+    return f"No eviction is planned; {serves}{_way_back(binding)}"
 
 
 def _way_back(binding: Binding) -> str:
@@ -220,16 +221,16 @@ def _way_back(binding: Binding) -> str:
     term, observed = original.term if original is not None else "", binding.status.scheduler_observing_affinity_name
     if not term or term == observed:
         return ""
-    return f"; it returns to affinity term {term} when clusters there are healthy for long enough and have room"
+    return f"; it returns to affinity term {term} when clusters there stay healthy and have free capacity"
 
 
 def _outages(state: FleetState, binding: Binding) -> Iterator[str]:
-    """`a, b are lost`, and `c is not seen`: of what refuses only to be looked into, nobody knows that it is lost."""
+    """`a, b are down`, and `c is not seen`: of what refuses only to be looked into, nobody knows that it is down."""
     known = (state.clusters.get(target.name) for target in binding.spec.clusters)
     there = [cluster for cluster in known if cluster is not None and has_outage(cluster)]
     unseen = [cluster.name for cluster in there if cluster.ready is not None and is_uncollected(cluster.ready)]
-    lost = [cluster.name for cluster in there if cluster.name not in unseen]
-    for names, what in ((lost, "lost"), (unseen, "not seen")):
+    down = [cluster.name for cluster in there if cluster.name not in unseen]
+    for names, what in ((down, "down"), (unseen, "not seen")):
         if names:
             yield f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {what}"
 
@@ -319,7 +320,7 @@ def _why_no_candidate(snapshot: Snapshot, name: str) -> str:
     if cluster.is_being_deleted:
         return "is being unjoined"
     if looks_dead(cluster):
-        return "looks dead"
+        return "is down"
     if cluster.has_no_execute:
         return "a copy would have to leave at once"
     return "is not asked for the missing replicas"

@@ -150,7 +150,7 @@ def _headline(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage
             return "You have no right to see the clusters", f"You can see {counted(rows.number, 'application')}."
         case FleetMood.BRAKED:
             dead = sum(map(looks_dead, state.clusters.values()))
-            said = f"{dead} of {counted(len(rows.clusters), 'cluster')} look dead: evictions are held"
+            said = f"{dead} of {counted(len(rows.clusters), 'cluster')} seem to be down: the brake stops evictions"
             return said, rows.brake_message or why_braked(state.recorded.brake.reason)
         case FleetMood.OUTAGE:
             return _down(state, rows, running)

@@ -1,6 +1,7 @@
 """Next steps of a binding, each with its instant; or that no instant is known, and what it waits for."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import msgspec
@@ -103,22 +104,22 @@ def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Ite
         if _unseen_since(state, name) is not None:
             yield _on_return(state, key, name)
     if decision.quota_refusal:
-        yield NextStep(None, "Leeward tries again when the quota changes, or when others use less of the quota")
+        yield NextStep(None, "Leeward tries again to place the application when the quota, or its use, changes")
     if _is_retried(decision):
-        yield NextStep(None, "Leeward tries again when a cluster, its room or the policy changes")
+        yield NextStep(None, "Leeward tries again to place the application when clusters, capacity or policy change")
 
 
 def _on_return(state: FleetState, key: BindingName, cluster: str) -> NextStep:
     work = state.works_of(key).get(cluster)
     if work is not None and (work.is_leaving or work.is_removal_held):
-        return NextStep(None, f"the copy in {cluster} goes when the cluster is back and its replacement is healthy")
+        return NextStep(None, f"the copy in {cluster} is deleted when the cluster is back and the new copy is healthy")
     if work is not None and work.spec.preserve_resources_on_deletion:
         return NextStep(None, f"the copy in {cluster} stays there (preserveResourcesOnDeletion)")
     return NextStep(None, f"the copy in {cluster} is deleted when the cluster is back")
 
 
 def _is_retried(decision: Decision) -> bool:
-    """Tells whether it waits for room, and not for an instant."""
+    """Tells whether it waits for free capacity, and not for an instant."""
     held = decision.held
     return isinstance(decision.result, Unplaceable) or (held is not None and held.reason == HeldReason.NO_PLACE_TO_GO)
 
@@ -128,7 +129,7 @@ def _of_outages(report: OutageReport | None, decision: Decision) -> Iterator[Nex
     held = decision.held.message if decision.held is not None else ""
     for outlook in () if report is None else report.outlooks:
         if not held or outlook.why != held:
-            yield NextStep(outlook.at, outlook.sentence.rstrip("."))
+            yield NextStep(outlook.at, replace(outlook, at=None).sentence.rstrip("."))
 
 
 def _unseen_since(state: FleetState, name: str) -> datetime | None:

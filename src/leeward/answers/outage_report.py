@@ -27,7 +27,7 @@ def _lines(told: Timeline) -> Iterator[str]:
     for unseen in told.unseen:
         yield f"\nCould not be seen: {_text(unseen)}"
     if not told.outages:
-        yield "\nNo outage matches." if told.narrowed else "\nNo cluster was lost."
+        yield "\nNo outage matches." if told.narrowed else "\nNo cluster failed."
     for outage in told.outages:
         yield ""
         yield from _outage(outage)
@@ -72,7 +72,7 @@ def _stayed(outage: OutageStory) -> Iterator[str]:
     """Table of what was held or kept, also where its copy serves again by now."""
     stayed = [each for each in outage.applications if each.reason and each.state is not MoveState.MOVED]
     if stayed:
-        yield "\n### Held\n"
+        yield "\n### Not moved\n"
         rows = [(name_of(each), each.reason, cause_in(each.reason, each.message), each.state.value) for each in stayed]
         yield from _table(("Application", "Reason", "Why", "Now"), rows)
 

@@ -20,7 +20,7 @@ _NANO = 10**9
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
 RESOURCES = (CPU, MEMORY, PODS)
 ESTIMATED = (
-    "room is estimated here by the reports of clusters: the scheduler also asks their estimators, and may find less"
+    "free capacity is estimated here by reports of clusters: the scheduler also asks estimators, and may find less"
 )
 """Words for a picture whose scheduler asks estimators (`SettingsInForce.estimators`)."""
 

@@ -46,7 +46,7 @@ MOST_CORDONS = 2
 """Cordons that are tried for a whole fleet: each is a projection, which takes a second or two of a large one."""
 
 BY_SUM = (
-    "The scheduler counts by the grades of nodes (spec.resourceModels), and finds too little room. By the sum of what "
+    "The scheduler counts by the grades of nodes (spec.resourceModels), and finds too little. By the sum of what "
     "is free, {} more would fit"
 )
 _RELEASE = "leeward brake release"
@@ -67,7 +67,7 @@ def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: l
     tried = _Trial(state, key, decision)
     lost = [target.name for target in binding.spec.clusters if _is_lost(state, target.name)]
     if reason == HeldReason.BRAKE_ENGAGED or (lost and is_braked(state, state.clusters.values())):
-        release = Help("release the brake", "if the clusters are really lost, due evictions begin", _RELEASE)
+        release = Help("release the brake if the clusters are really lost", "waiting evictions begin", _RELEASE)
         return (release, *_returns(state, binding, decision))
     if reason in _BY_REASON:
         return (*_BY_REASON[HeldReason(reason)](tried), *_returns(state, binding, decision))
@@ -179,7 +179,7 @@ class _Trial:
         """Somebody who looks at clusters, where nobody does."""
         if not self._state.recorded.attention.is_now:
             what = "start the controllers (leeward serve, or leeward up for a local fleet)"
-            yield Help(what, "Leeward looks at the cluster again, and evictions that are due go on", "leeward status")
+            yield Help(what, "Leeward looks at the cluster again, and waiting evictions go on", "leeward status")
 
     def for_release(self) -> Iterator[Help]:
         """Another cluster, or another release, for an application that is healthy nowhere."""
@@ -192,7 +192,7 @@ class _Trial:
     def for_developers(self) -> Iterator[Help]:
         """Record of a decision that was refused, which is a bug."""
         report = f"{explain_command(self._binding)} --record refused.json"
-        yield Help("report the recorded decision as a bug of Leeward", "due evictions begin when it is mended", report)
+        yield Help("report the recorded decision as a bug of Leeward", "evictions begin when the bug is mended", report)
 
     def _gaining(self, then: Decision) -> list[str]:
         had = {target.name: target.replicas for target in self._binding.spec.clusters}
@@ -217,10 +217,10 @@ class _Trial:
         to = self._gaining(then)
         if after > before and to:
             more = after - before
-            return f"{counted(more, 'more replica')} would find room, in {', '.join(to)}"
+            return f"{counted(more, 'more replica')} would fit in {', '.join(to)}"
         evicted = [each.cluster for each in then.evicted if each not in self._now.evicted]
         if evicted and to:
-            return f"the application leaves {', '.join(evicted)}, and goes to {', '.join(to)}"
+            return f"the application moves from {', '.join(evicted)} to {', '.join(to)}"
         return ""
 
 
@@ -282,12 +282,12 @@ def cordons_to_try(state: FleetState, but: Collection[str]) -> Iterator[tuple[st
 
 
 def effect_on(wanting: int, left: int, replicas: int) -> str:
-    """`all 11 would find room`: of applications that find none, some are left that do not either."""
+    """`all 11 would fit`: of applications that do not fit, some are left that do not either."""
     if left == 0:
-        return f"{'all ' if wanting > 1 else ''}{wanting if wanting > 1 else 'the application'} would find room"
+        return f"{'all ' if wanting > 1 else ''}{wanting if wanting > 1 else 'the application'} would fit"
     if left < wanting:
-        return f"{wanting - left} of {wanting} applications would find room"
-    return f"{counted(replicas, 'more replica')} would find room"
+        return f"{wanting - left} of {wanting} applications would fit"
+    return f"{counted(replicas, 'more replica')} would fit"
 
 
 def _more_room(spec: ResourceBindingSpec, rooms: list[RoomRow]) -> Iterator[Help]:
@@ -295,7 +295,7 @@ def _more_room(spec: ResourceBindingSpec, rooms: list[RoomRow]) -> Iterator[Help
     short = [(row.each - row.free % row.each, row) for row in rooms if row.each > 0 and not row.by_nodes]
     for missing, row in sorted(short, key=lambda item: (item[0], item[1].cluster))[:2] if spec.is_divided else ():
         lacks = f"{_amount(missing, row.resource)} more in {row.cluster}"
-        yield Help(lacks, "one more replica would find room", _look_at(row.cluster))
+        yield Help(lacks, "one more replica would fit", _look_at(row.cluster))
 
 
 def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterator[Help]:

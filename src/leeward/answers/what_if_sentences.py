@@ -19,11 +19,11 @@ def answer_of(told: WhatIf) -> str:
         waits = ", and waits for a gate" if gated else ""
         return f"1 application is affected: it {_fate_of(told.applications[0])}{waits}"
     kept = sum(each.fate is Fate.KEPT and not each.missing for each in told.applications)
-    more = f"; the eviction of {counted(kept, 'application')} is held" if kept else ""
+    more = f"; {counted(kept, 'application does', 'applications do')} not move" if kept else ""
     more += f"; {counted(gated, 'application')} {'waits' if gated == 1 else 'wait'} for a gate" if gated else ""
     if not told.wanting:
-        return f"all of {number} serve with all replicas{more}"
-    return f"{_service(told.wanting, number)} ({_missing_of(told.applications)}){more}"
+        return f"all {number} serve with all replicas{more}"
+    return f"{_service(told.wanting, number)}; in all, {_missing_of(told.applications)}{more}"
 
 
 def _service(wanting: Sequence[ApplicationFate], number: str) -> str:
@@ -36,11 +36,11 @@ def _service(wanting: Sequence[ApplicationFate], number: str) -> str:
 
 
 def _missing_of(applications: Sequence[ApplicationFate]) -> str:
-    """`4 of 9 replicas missing, 1 waits for a node`"""
+    """`4 of 9 replicas would be missing, 1 of them waits for a node`"""
     missing, asked = sum(each.missing for each in applications), sum(each.replicas for each in applications)
     waiting = sum(waiting_of(each) for each in applications)
-    waits = f", {waiting} wait{'s' * (waiting == 1)} for a node" if waiting else ""
-    return f"{missing} of {counted(asked, 'replica')} missing{waits}"
+    waits = f", {waiting} of them wait{'s' * (waiting == 1)} for a node" if waiting else ""
+    return f"{missing} of {counted(asked, 'replica')} would be missing{waits}"
 
 
 def waiting_of(each: ApplicationFate) -> int:
@@ -51,8 +51,8 @@ def waiting_of(each: ApplicationFate) -> int:
 def _fate_of(only: ApplicationFate) -> str:
     """Rest of a sentence about the only application that is concerned."""
     if only.missing:
-        served = "serve nobody" if only.serves_nobody else f"serve with {only.serves}"
-        return f"would {served} ({_missing_of([only])})"
+        served = "serve nobody" if only.serves_nobody else f"serve with {only.serves} of {only.replicas} replicas"
+        return f"would {served}{f', and {waiting_of(only)} would wait for a node' if waiting_of(only) else ''}"
     match only.fate:
         case Fate.MOVES | Fate.CHANGED:
             return "serves with all replicas"
@@ -66,11 +66,11 @@ def _fate_of(only: ApplicationFate) -> str:
 
 def brake_sentence(told: WhatIf) -> str:
     if told.braked:
-        return "the brake engages, and holds automatic evictions"
+        return "the brake engages, and stops automatic evictions"
     silent = (
-        "; if the clusters stop answering without refusing, it holds evictions for a while (--silent-clusters-hold)"
+        "; if connections to the clusters time out, and are not refused, it stops evictions (--silent-clusters-hold)"
     )
-    return f"the brake stays idle{silent if told.held_if_silent else ''}"
+    return f"the brake does not engage{silent if told.held_if_silent else ''}"
 
 
 def command_of(change: ImaginedChange) -> str:

@@ -72,7 +72,7 @@ def _refused(work: Work) -> Iterator[str]:
 def _awaited(work: Work) -> Iterator[str]:
     if awaits_gate(work):
         gate = work.metadata.annotations[AWAITED_GATE_ANNOTATION]
-        yield f"Leeward does not rely on the copy until this gate opens: {gate}."
+        yield f"The copy does not count as a replacement until this gate opens: {gate}."
 
 
 def _why(state: FleetState, work: Work, name: str, known: Availability) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _why(state: FleetState, work: Work, name: str, known: Availability) -> Itera
     elif unseen is not None:
         yield f"Nothing is known of {name}{since(unseen, state.as_of)}."
     if work.metadata.deletion_timestamp is not None:
-        yield f"The Work is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}: the copy goes first."
+        yield f"The Work is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}, and first its copy."
     yield from _removal(work)
     yield from _refused(work)
     yield from _awaited(work)
@@ -91,7 +91,7 @@ def _why(state: FleetState, work: Work, name: str, known: Availability) -> Itera
         yield "Dispatching is suspended: nothing of the Work is applied."
     held = held_in(work)
     if held is not None:
-        yield f"The Work is held for its volumes: {held.message}."
+        yield f"The Work is not made, for its volumes: {held.message}."
     elif applied is None:
         yield "Nothing of the Work has been applied yet."
     elif applied.status != "True":

@@ -38,7 +38,7 @@ def status(settings: Settings, kubeconfig: Path | None, context: str) -> None:
 @operator_options
 @click.pass_obj
 def release(settings: Settings, kubeconfig: Path | None, context: str) -> None:
-    """Let evictions start although most of the fleet looks dead.
+    """Let evictions begin although most of the fleet seems to be down.
 
     It stays released until the fleet looks well again.
     """

@@ -40,7 +40,7 @@ VERBS = (
     LazyVerb("take-over", "Make this copy of a control plane the hub.", OPERATE),
     LazyVerb("explain", "Say why an application is where it is, what holds it, and what happens next.", ASK),
     LazyVerb("what-if", "Say what would happen if clusters failed, were drained, or if policies were others.", ASK),
-    LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first.", ASK),
+    LazyVerb("resilience", "Say for each possible loss whether the rest can run everything, worst first.", ASK),
     LazyVerb("lint", "Say why a failover would not fire, or not help.", ASK),
     LazyVerb("render", "Show the manifest that each cluster has, and would have.", ASK),
     LazyVerb(
@@ -77,7 +77,7 @@ VERBS = (
     LazyVerb("descheduler", "Give replicas that find no node back to the scheduler, for another cluster.", COMPONENTS),
     LazyVerb(
         "scheduler-estimator",
-        "Run the estimator of a member: it says how many replicas its nodes have room for.",
+        "Run the estimator of a member: it says how many replicas fit on its nodes.",
         COMPONENTS,
     ),
     LazyVerb("apiserver", "Run the API server alone, in the foreground.", COMPONENTS),

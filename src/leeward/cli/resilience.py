@@ -33,7 +33,7 @@ def resilience(
     kubeconfig: Path | None,
     context: str,
 ) -> int:
-    """Say for each possible loss whether the rest can take over, worst first.
+    """Say for each possible loss whether the rest can run everything, worst first.
 
     A loss is a cluster, or all of a region, a zone, a provider or a label's value. Nothing is changed.
 
@@ -59,10 +59,10 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
     bad = [loss for loss in told.losses if loss.wanting]
     total = f"{len(told.losses)} possible {'loss' if len(told.losses) == 1 else 'losses'}"
     if not bad:
-        yield from headline(GOOD, f"the other clusters can take over after each of {total}")
+        yield from headline(GOOD, f"the other clusters can run everything after each of {total}")
     else:
-        worst = f"{counted(bad[0].nobody, 'application')} would serve nobody" if bad[0].nobody else "fewer would serve"
-        said = f"after {len(bad)} of {total} the other clusters cannot take over; the worst is {bad[0].loss} ({worst})"
+        worst = f"{counted(bad[0].nobody, 'application')} would serve nobody" if bad[0].nobody else "too few can serve"
+        said = f"after {len(bad)} of {total}, not everything can run; the worst: if {bad[0].loss} is lost, {worst}"
         yield from headline(NEEDS_SOMEBODY, said)
     for unseen in told.unseen:
         yield from headline("?", f"could not be seen: {unseen}")
@@ -95,7 +95,7 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
 
 def _note(loss: "LossReport") -> str:
     if loss.braked:
-        return "the brake holds all evictions"
+        return "the brake stops all evictions"
     waits = f"{loss.waiting} wait for a node" if loss.waiting > 1 else "1 waits for a node" if loss.waiting else ""
     by_sum = f"{loss.by_sum} fit by the sum of what is free, not by the grades of nodes" if loss.by_sum else ""
     if loss.worst:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def scheduler_estimator(
     context: click.Context, cluster_name: str, kubeconfig: Path | None, kubeconfig_context: str, master: str
 ) -> None:
-    """Run the estimator of a member: it says how many replicas its nodes have room for.
+    """Run the estimator of a member: it says how many replicas fit on its nodes.
 
     Leeward's scheduler asks it, with --enable-scheduler-estimator, and Karmada's.
     """

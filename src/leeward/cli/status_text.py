@@ -30,7 +30,7 @@ _CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS"
 _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
 _SHORTEST_NOTE = 12
 _NOT_HELD = (
-    (Hold.KEPT, "application stays where it is", "applications stay where they are"),
+    (Hold.KEPT, "application is not evicted, on purpose", "applications are not evicted, on purpose"),
     (Hold.WAITING, "application waits for its turn to leave", "applications wait for their turn to leave"),
 )
 
@@ -140,7 +140,7 @@ def _remarks(state: FleetStatus) -> Iterator[str]:
             yield f"{counted(len(found), one, many)} (`{for_same_fleet(command)}`)"
     yield from state.notes
     if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
-        yield f"brake idle: {state.brake.message}" if state.brake.message else "brake idle"
+        yield f"brake not engaged: {state.brake.message}" if state.brake.message else "brake not engaged"
 
 
 def _ready(rows: Sequence[ClusterRow]) -> str:

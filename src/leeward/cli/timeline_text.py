@@ -37,7 +37,7 @@ def timeline_lines(told: Timeline, everything: bool = False) -> Iterator[str]:
             yield ""
         yield from _outage(outage, told, everything)
     if not told.outages:
-        yield from text_lines.headline(text_lines.GOOD, "no outage matches" if told.narrowed else "no cluster was lost")
+        yield from text_lines.headline(text_lines.GOOD, "no outage matches" if told.narrowed else "no cluster failed")
     for rollout in told.rollouts:
         yield ""
         yield from text_lines.headline(
@@ -114,8 +114,8 @@ def _held(outage: OutageStory) -> Iterator[str]:
     if by_cause:
         yield ""
     for (reason, cause), names in by_cause.items():
-        who = f"{names[0]} is" if len(names) == 1 else f"{len(names)} applications are"
-        yield from text_lines.headline(text_lines.NEEDS_SOMEBODY, f"{who} held ({reason}): {cause}")
+        who = names[0] if len(names) == 1 else f"{len(names)} applications"
+        yield from text_lines.headline(text_lines.NEEDS_SOMEBODY, f"the eviction of {who} is held ({reason}): {cause}")
         if len(names) > 1:
             more = f", and {len(names) - MOST_LISTED} more: -o json" if len(names) > MOST_LISTED else ""
             yield from text_lines.paragraph(f"{', '.join(names[:MOST_LISTED])}{more}")

@@ -13,7 +13,7 @@ from leeward.core.placement.cause import cause_in
 from leeward.operations.sentences import counted, counted_kind, full_moment, full_span
 
 MOST_LISTED = 12
-BY_SUM = "By the sum of what is free, and not by the grades of nodes, {} more would find room."
+BY_SUM = "By the sum of what is free, and not by the grades of nodes, {} more would fit."
 
 
 def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
@@ -25,7 +25,7 @@ def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from _clusters(told)
     if told.by_grade and told.wanting:
-        yield from paragraph(f"Room is counted {room_words(told)}.", "  ")
+        yield from paragraph(f"Free capacity is counted {room_words(told)}.", "  ")
     yield from _wanting(told.wanting, wide)
     yield from _helps(told)
     yield from _missing(told, wide)

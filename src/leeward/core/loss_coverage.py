@@ -41,7 +41,7 @@ class FleetNow:
 
 @dataclass(frozen=True, slots=True)
 class LossCoverage:
-    """Coverage of the loss of one cluster: `missing` replicas of `wanting` applications find no room elsewhere.
+    """Coverage of the loss of one cluster: `missing` replicas of `wanting` applications cannot move.
 
     `worst` names the application that misses most. `braked`: the brake would hold everything.
     """
@@ -89,13 +89,12 @@ def loss_sentence(coverage: LossCoverage) -> str:
         case CoverageReason.NOTHING_RUNS_HERE:
             return "nothing runs here that would have to move"
         case CoverageReason.ROOM_ELSEWHERE:
-            return "if this cluster is lost, the others can take over what runs here"
+            return "if this cluster is lost, the other clusters can run what runs here"
         case CoverageReason.ROOM_MISSING:
             worst = f", most of {coverage.worst}" if coverage.worst else ""
-            find = "finds" if coverage.missing == 1 else "find"
-            return f"if this cluster is lost, {missing} of {applications} {find} no room elsewhere{worst}; {why}"
+            return f"if this cluster is lost, {missing} of {applications} cannot move{worst}; {why}"
         case CoverageReason.BRAKE_WOULD_HOLD:
-            return f"if this cluster is lost, most of the fleet is, and the brake holds everything in place; {why}"
+            return f"if this cluster is lost, most of the fleet is, and the brake stops all evictions; {why}"
 
 
 def _reason(coverage: LossCoverage) -> CoverageReason:

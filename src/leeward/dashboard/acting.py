@@ -117,7 +117,7 @@ _TOLD: Mapping[OperatorAction, str] = {
     OperatorAction.UNCORDON: "{cluster} takes new copies again; a drain ends, and nothing returns by itself",
     OperatorAction.DRAIN: "everything that can leaves {cluster}, each copy when its replacement is healthy elsewhere",
     OperatorAction.UNDO: "the drain of {cluster} ends; a cordon stays, and nothing returns by itself",
-    OperatorAction.BRAKE_RELEASE: "evictions that are due start, although most of the fleet looks dead",
+    OperatorAction.BRAKE_RELEASE: "waiting evictions begin, although most of the fleet seems to be down",
     OperatorAction.REBALANCE: "{workload} is scheduled afresh, once",
 }
 _OF_A_CLUSTER = (OperatorAction.CORDON, OperatorAction.UNCORDON, OperatorAction.DRAIN, OperatorAction.UNDO)
@@ -176,7 +176,9 @@ async def _carried_out(action: OperatorAction, asked: ActionRequest, client: Cli
         case OperatorAction.BRAKE_RELEASE:
             before = (await release_brake(client)).brake
             is_released = before.engaged and not before.overruled
-            return "the brake is released, until the fleet looks well again" if is_released else "the brake is idle"
+            return (
+                "the brake is released, until the fleet looks well again" if is_released else "the brake is not engaged"
+            )
         case OperatorAction.REBALANCE:
             name = await rebalance(client, _binding_of(asked), asked.namespace)
             return f"{asked.workload} is scheduled afresh, once (WorkloadRebalancer {name})"

@@ -86,7 +86,8 @@ def services_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
         left = sorted(without[0].intersection(*without[1:])) if without else []
         if left and may_need_service(claim.binding):
             named = ", ".join(str(each.template) for each in found)
-            said = f"{claim.template} may move to {', '.join(left)}, and {named}, which selects its Pods, may not"
+            where = f"{claim.template} may be placed in {', '.join(left)}"
+            said = f"{where}. {named}, which selects its Pods, must not be placed there"
             others = tuple(each.policy.source for each in found)
             yield Diagnostic(claim.template, said, _POD_LABELS, others=(claim.policy.source, *others))
 

@@ -44,7 +44,7 @@ def foreign_scheduler(picture: LintPicture) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 policy.source,
                 f"{policy} leaves placing to the scheduler {name}: {settings.scheduler_name} gives its templates no "
-                "place, and none anew when their cluster is lost",
+                "place, and no other one if their cluster is lost",
                 ("spec", "schedulerName"),
             )
 
@@ -58,7 +58,7 @@ def switched_off(picture: LintPicture) -> Iterator[Diagnostic]:
     if not settings.no_execute:
         yield Diagnostic(
             None,
-            "a cluster that is lost gets no NoExecute taint, and nothing leaves it",
+            "a cluster that is down gets no NoExecute taint, and nothing leaves it",
             mend="set --feature-gates=Failover=true, the default",
         )
     elif not placement.evict:
@@ -70,7 +70,7 @@ def switched_off(picture: LintPicture) -> Iterator[Diagnostic]:
     if settings.evictions_per_second == 0:
         yield Diagnostic(
             None,
-            "one application in half an hour leaves clusters that are lost",
+            "one application in half an hour leaves clusters that are down",
             mend="set --resource-eviction-rate to more than 0, or leave it out",
         )
     if not placement.graceful:

@@ -41,7 +41,7 @@ def _faults(
     try:
         gates = parse_gates(annotation, claim.binding.metadata.annotations)
     except OptionFault as error:
-        yield f"has a gate that cannot be read, so that replacements are held for good: {error}", ""
+        yield f"has a gate that cannot be read, so that replacements never start: {error}", ""
         return
     if not may_move(claim.policy.policy.spec.placement, claim.binding.spec.is_workload):
         yield f"has {annotation}, and nothing replaces a copy: it goes to all clusters that are allowed", ""

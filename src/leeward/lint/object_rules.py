@@ -94,7 +94,7 @@ def duplicate_clusters(picture: LintPicture) -> Iterator[Diagnostic]:
         if problem := problem_of_identity(name, spec.id, joined):
             yield Diagnostic(about, f"{about} has the id of another one: {problem}", ("spec", "id"))
         elif endpoint and endpoint in endpoints:
-            said = f"{about} has the address of {endpoints[endpoint]}: if the cluster is lost, both names are lost"
+            said = f"{about} and Cluster {endpoints[endpoint]} have the same spec.apiEndpoint: they are one cluster"
             yield Diagnostic(about, said, ("spec", "apiEndpoint"))
         joined.append(Joined(name, spec.id, spec.sync_mode))
         endpoints.setdefault(endpoint, name)

@@ -32,8 +32,8 @@ def one_cluster_only(picture: LintPicture) -> Iterator[Diagnostic]:
         allowed = allowed_clusters(placement, clusters)
         if len(allowed) == 1:
             [only] = allowed
-            known = "" if picture.fleet is None else ", of the clusters that have joined"
-            said = f"{policy} allows {only} only{known}: if {only} is lost, no other cluster takes over"
+            known = "cluster" if picture.fleet is None else "joined cluster"
+            said = f"{policy} allows only one {known}, {only}: if {only} is lost, its applications cannot move"
             yield Diagnostic(policy.source, f"{said}{_missing(placement, picture)}", affinity_field(placement))
         elif not allowed and picture.fleet:
             said = f"{policy} names no cluster that has joined: nothing that it selects is placed"
@@ -90,6 +90,6 @@ def _broken(policy: LintPolicy, breaking: list[str], number: int) -> str:
         rest = f" or {len(breaking) - NAMED} more" if len(breaking) > NAMED else ""
         which = f"{', '.join(breaking[:NAMED])}{rest}"
     return (
-        f"{policy} asks for at least {minima}: if {which} is lost, the other clusters are too few, and the copy has"
-        " no place"
+        f"{policy} asks for at least {minima}: if {which} is lost, the other clusters are too few, and the copy "
+        "cannot move"
     )

@@ -61,7 +61,7 @@ def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
             if isinstance(placed, Unplaceable):
                 if _could_be_placed(placement, picture.state, ()):
                     why = cause_of(placed, binding.spec, picture.state.clusters) or placed.message
-                    yield _diagnostic(claim, f"{claim.template} finds no place now: {why}")
+                    yield _diagnostic(claim, f"{claim.template} fits in no cluster now: {why}")
                 continue
             spec = msgspec.structs.replace(binding.spec, clusters=placed.clusters)
             binding = msgspec.structs.replace(binding, spec=spec)
@@ -93,8 +93,8 @@ def _told(claim: ClaimedTemplate, found: list[_Shortage]) -> str:
     others = [each.cluster for each in found if each is not worst]
     also = f" (or {', '.join(others[:NAMED])}{' or another' if len(others) > NAMED else ''})" if others else ""
     what = counted(worst.missing, "replica") if claim.binding.spec.is_workload else "the copy"
-    where = f"{claim.template} would have no other cluster for {what} if {worst.cluster}{also} is lost"
-    return f"{where}. {worst.message}"
+    where = f"{claim.template} cannot move {what} if cluster {worst.cluster}{also} is lost"
+    return f"{where}. {worst.message.replace(f'{worst.cluster} is down', f'{worst.cluster} is lost')}"
 
 
 def _diagnostic(claim: ClaimedTemplate, sentence: str) -> Diagnostic:

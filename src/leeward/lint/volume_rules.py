@@ -37,7 +37,7 @@ def claims_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
                 yield Diagnostic(template, f"{template} {said}", path, others=(claim.policy.source,))
         elif (names := _named_claims(template)) and not volumes_follow(binding):
             said = (
-                f"{template} moves when its cluster is lost, without what is in its claims ({', '.join(names)}): it "
+                f"{template} moves if its cluster is lost, without what is in its claims ({', '.join(names)}): it "
                 "starts empty"
             )
             mend = (
@@ -52,9 +52,9 @@ def _of_stateful_set(picture: LintPicture, binding: Binding) -> str:
     default = PurgeMode.GRACEFULLY if picture.state is None else picture.state.settings.placement.purge_mode
     mode = purge_mode_of(binding.spec.failover, default)
     if stay_behind(binding, mode):
-        return f"stays where it is when its cluster is lost: {why_volumes_stay(binding)}"
+        return f"stays in its cluster if that is lost: {why_volumes_stay(binding)}"
     if not purge_rules_of(mode).keeps_copy and not volumes_follow(binding):
-        return "moves when its cluster is lost, without its volumes (purgeMode Directly): it starts empty"
+        return "moves if its cluster is lost, without its volumes (purgeMode Directly): it starts empty"
     return ""
 
 
@@ -82,7 +82,7 @@ def shared_resources_evicted(picture: LintPicture) -> Iterator[Diagnostic]:
         moves = may_move(claim.policy.policy.spec.placement, has_replicas=False)
         if not is_shared or stays_under_taints(claim.binding) or not (moves or not purge_rules_of(mode).needs_place):
             continue
-        said = f"{claim.policy} lets {template} be evicted from a cluster that is lost: {_lost_with(template)}"
+        said = f"{claim.policy} lets {template} be evicted from a cluster that is down: {_lost_with(template)}"
         yield Diagnostic(
             claim.policy.source, said, ("metadata", "annotations", EVICT_SHARED_ANNOTATION), others=(template,)
         )

@@ -59,9 +59,9 @@ SETTLED = frozenset((RowState.MOVED, RowState.IN_PLACE))
 """States in which an application that is not whole only starts."""
 
 WAITS_FOR: Mapping[str, str] = {
-    HeldReason.BRAKE_ENGAGED: "waits until the brake is released",
+    HeldReason.BRAKE_ENGAGED: "waits until the clusters are back, or until `leeward brake release`",
     HeldReason.DECISION_REFUSED: "waits for another decision: this one was refused",
-    HeldReason.NO_PLACE_TO_GO: "waits for room",
+    HeldReason.NO_PLACE_TO_GO: "waits for free capacity",
     HeldReason.NOT_CONFIRMED: "waits until its cluster has been looked at again",
     HeldReason.REPLACEMENT_MISSING: "waits for a replacement",
     HeldReason.RUN_UNDER_WAY: "waits until its run has ended",
@@ -258,7 +258,7 @@ def _in_an_outage(binding: Binding) -> _Standing | None:
         names = ", ".join(sorted(name for name, instant in leaving.items() if instant == at))
         return RowState.DUE, since, at, f"leaves {names}", condition.reason, condition.message
     state = _OUTCOMES.get(condition.reason, RowState.KEPT)
-    stays = "stays when it is due" if condition.reason == Outcome.HELD else ""
+    stays = "cannot move" if condition.reason == Outcome.HELD else ""
     return state, since, None, stays, condition.reason, condition.message
 
 

@@ -14,15 +14,15 @@ from leeward.operations.departures import departures_from
 from leeward.operations.findings import NAMED_AT_MOST, Finding, Hold, Observed, Severity, about_binding, needs_somebody
 from leeward.operations.sentences import at, counted, since
 
-_HOLDS = {Hold.HELD: "held", Hold.KEPT: "staying", Hold.WAITING: "waiting"}
+_HOLDS = {Hold.HELD: ("eviction is held", "evictions are held"), Hold.KEPT: ("stays", "stay")}
+_WAITS = ("waits for its turn", "wait for their turn")
 NEW_CLUSTER = timedelta(seconds=60)
 """A cluster that has just joined is given that long for its first report."""
 
 
 def dead_clusters(observed: Observed) -> Iterator[Finding]:
     words = {
-        ClusterState.NOT_READY: "is not ready",
-        ClusterState.UNKNOWN: "has stopped reporting",
+        **dict.fromkeys((ClusterState.NOT_READY, ClusterState.UNKNOWN), "is down"),
         ClusterState.UNCOLLECTED: "cannot be observed",
         ClusterState.UNREADABLE: "cannot be read",
     }
@@ -74,17 +74,17 @@ def _has_no_ready_node(cluster: Cluster) -> bool:
 
 
 def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
-    """`5 applications: 3 moving, 1 due at 02:45:17 (in 4 min), 1 held`; nothing where there are none."""
+    """`5 applications: 3 are moving, 1 leaves at 02:45:17 (in 4 min), 1 eviction is held`; nothing without any."""
     brake = observed.brake.brake if observed.brake is not None else Brake()
     is_braked = brake.engaged and not brake.overruled and looks_dead(cluster)
     found = departures_from(cluster, observed.bindings, observed.now, observed.watched, is_braked=is_braked)
     due, kept = found.due.total(), found.kept.total()
     parts = [
-        f"{found.moving} moving" if found.moving else "",
-        f"{due} due {at(min(found.due), observed.now)}" if due else "",
-        f"{kept} will be held" if kept else "",
-        f"{found.resting} not due yet" if found.resting else "",
-        *(f"{found.holds[hold]} {_HOLDS[hold]}" for hold in Hold if hold in found.holds),
+        counted(found.moving, "is moving", "are moving") if found.moving else "",
+        f"{counted(due, 'leaves', 'leave')} {at(min(found.due), observed.now)}" if due else "",
+        f"{kept} cannot move" if kept else "",
+        f"{counted(found.resting, 'stays', 'stay')} for now" if found.resting else "",
+        *(counted(found.holds[hold], *_HOLDS.get(hold, _WAITS)) for hold in Hold if hold in found.holds),
     ]
     number = found.total
     return (f"{counted(number, 'application')}: {', '.join(filter(None, parts))}",) if number else ()

@@ -94,7 +94,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     workload = workload_of(binding)
     task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == cluster), None)
     if task is not None:
-        state = "held by suppressDeletion" if task.suppress_deletion else "moving, until its replacement is healthy"
+        state = "kept by suppressDeletion" if task.suppress_deletion else "moving, until its replacement is healthy"
         return Copy(workload, state, bool(task.suppress_deletion), moving=True)
     target = next((target for target in spec.clusters if target.name == cluster), None)
     if target is None:
@@ -108,9 +108,9 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     if held is not None:
         if held.reason == HeldReason.NOTHING_TO_GAIN:
-            return Copy(workload, f"stays, {held.message}", staying=True)
-        waits = held.reason == HeldReason.WAITING_FOR_TURN
-        return Copy(workload, "waits for its turn" if waits else f"held. {cause_in(held.reason, held.message)}")
+            return Copy(workload, f"stays: {held.message}", staying=True)
+        said = f"eviction held. {cause_in(held.reason, held.message)}"
+        return Copy(workload, "waits for its turn" if held.reason == HeldReason.WAITING_FOR_TURN else said)
     return Copy(workload, f"{counted(target.replicas, 'replica')} to move" if target.replicas else "to move")
 
 

@@ -29,10 +29,10 @@ from leeward.core.rollout.rollout_decision import FOR_PEOPLE
 
 HINDRANCES: Mapping[str, str] = {
     REFUSED_CONDITION: "is refused",
-    REPLACEMENT_HELD_CONDITION: "is held by a gate",
+    REPLACEMENT_HELD_CONDITION: "waits for a gate",
     OVERRIDE_FAILED_CONDITION: "is not overridden",
-    REMOVAL_BLOCKED_CONDITION: "is not removed from an old cluster",
-    VOLUMES_HELD_CONDITION: "is held for its volumes",
+    REMOVAL_BLOCKED_CONDITION: "is still in a former cluster",
+    VOLUMES_HELD_CONDITION: "is not made, for its volumes",
     REACHABLE_CONDITION: "is not reachable",
 }
 """Conditions that keep a binding from being carried out, and how each is told; the message says the rest."""
@@ -77,7 +77,7 @@ def stopped_rollout(binding: Binding) -> Hindrance | None:
 
 def not_applied(binding: Binding) -> Hindrance | None:
     """Hindrance by clusters that were seen to refuse its copy. A copy without a message is on its way there; one that
-    is held for its volumes is told of by its own condition."""
+    is not made, for its volumes is told of by its own condition."""
     if not any(map(_is_refused, binding.status.aggregated_status)):
         return None
     items = _present_items(binding)

@@ -45,9 +45,9 @@ SENTENCES: Mapping[StepKind, tuple[Tone, str]] = {
     StepKind.FAILED_AGAIN: (Tone.BAD, "fails again: {message}"),
     StepKind.NOT_READY: (Tone.BAD, "{cluster} has {reason}; no new replica is placed there"),
     StepKind.NO_EXECUTE: (Tone.BAD, "{cluster} has the taint {reason}"),
-    StepKind.BRAKE_ENGAGED: (Tone.NEEDS_SOMEBODY, "the brake is engaged, and holds automatic evictions"),
+    StepKind.BRAKE_ENGAGED: (Tone.NEEDS_SOMEBODY, "the brake engages, and stops automatic evictions"),
     StepKind.BRAKE_RELEASED: (Tone.PLAIN, "the brake is released"),
-    StepKind.HELD: (Tone.NEEDS_SOMEBODY, "{who} {are} held: {reason}"),
+    StepKind.HELD: (Tone.NEEDS_SOMEBODY, "the eviction of {who} is held: {reason}"),
     StepKind.KEPT: (Tone.PLAIN, "{who} {stay} there: {reason}"),
     StepKind.WITHDRAWN: (Tone.GOOD, "{evictions} withdrawn: the copies in {cluster} serve again"),
     StepKind.RETURNED: (Tone.GOOD, "{cluster} is Ready again"),
@@ -62,18 +62,18 @@ def is_running(outage: ClusterOutage) -> bool:
 
 
 def headline_of(outage: ClusterOutage, now: datetime) -> str:
-    """`fra-2, running for 11 min 30 s: 24 of 34 moved, 3 moving, 4 due, 2 staying, 1 held`"""
+    """`fra-2 failed 11 min 30 s ago and is not back: 24 of 34 applications moved, 3 are moving, 1 eviction is held`"""
     status, cluster = outage.status, outage.spec.cluster
     if is_running(outage):
-        lasts = f"running, {_failed(outage, now)}" if status.failures > 1 else f"running for {_lasted(outage, now)}"
-        return f"{cluster}, {lasts}: {tally(outage)}"
+        failed = _failed(outage, now) if status.failures > 1 else f"failed {_lasted(outage, now)} ago"
+        return f"{cluster} {failed} and is not back: {tally(outage)}"
     ended = status.returned_at
     if ended is None:
-        took = "gone from the fleet"
+        took = "has left the fleet"
     else:
-        took = _failed(outage, ended) if status.failures > 1 else f"away for {_lasted(outage, ended)}"
+        took = _failed(outage, ended) if status.failures > 1 else f"was down for {_lasted(outage, ended)}"
     more = " (the old copies are not deleted there yet)" if status.phase is OutagePhase.RETURNED else ""
-    return f"{cluster}, {took}: {tally(outage)}{more}"
+    return f"{cluster} {took}: {tally(outage)}{more}"
 
 
 def _failed(outage: ClusterOutage, until: datetime) -> str:
@@ -86,21 +86,21 @@ def _lasted(outage: ClusterOutage, until: datetime) -> str:
 
 
 def tally(outage: ClusterOutage) -> str:
-    """`24 of 34 moved, 3 moving, 1 held`: zeros are left out."""
+    """`24 of 34 applications moved, 3 are moving, 1 eviction is held`: zeros are left out."""
     status, gone = outage.status, gone_since(outage)
     if not status.applications:
         were, are = ("was", "is") if gone == 1 else ("were", "are")
         return f"{_applications(gone)} {were} there, and {are} {GONE}" if gone else "no application was there"
     counts = [
-        (status.moving, "moving"),
-        (status.due, "due"),
-        (status.kept, "staying"),
-        (status.held, "held"),
-        (status.returned, "serving there again"),
-        (gone, GONE),
+        (status.moving, "is moving", "are moving"),
+        (status.due, "has not moved yet", "have not moved yet"),
+        (status.kept, "stays", "stay"),
+        (status.held, "eviction is held", "evictions are held"),
+        (status.returned, "serves there again", "serve there again"),
+        (gone, f"is {GONE}", f"are {GONE}"),
     ]
-    rest = [f"{number} {word}" for number, word in counts if number]
-    return ", ".join([f"{status.moved} of {status.applications} moved", *rest])
+    rest = [counted(number, one, many) for number, one, many in counts if number]
+    return ", ".join([f"{status.moved} of {_applications(status.applications)} moved", *rest])
 
 
 def gone_since(outage: ClusterOutage) -> int:
@@ -158,7 +158,6 @@ def _told(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
         applications=_applications(step.applications),
         evictions=counted(step.applications, "eviction"),
         who=_who(outage, step),
-        are="is" if step.applications == 1 else "are",
         stay="stays" if step.applications == 1 else "stay",
         reason=step.reason.removeprefix(_TAINT_PREFIX),
         message=step.message,
@@ -218,7 +217,7 @@ def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) ->
     due = Counter((at, is_held) for at, is_held in instants if at is not None and at > now)
     for at, is_held in sorted(due):
         number = due[at, is_held]
-        verbs = ("is due, and will be held", "are due, and will be held") if is_held else ("leaves", "leave")
+        verbs = (("would leave, and cannot move",) * 2) if is_held else ("leaves", "leave")
         yield _line(outage, at, Tone.TO_COME, f"{_applications(number)} {verbs[number > 1]}")
     if (returning := return_to_come(outage)) is not None:
         yield returning

@@ -45,10 +45,10 @@ def full_moment(instant: datetime) -> str:
 
 
 def since(instant: datetime | None, now: datetime) -> str:
-    """` since 02:30:17, 11 min`, with a space before it; empty when it is not known."""
+    """` since 02:30:17 (11 min ago)`, with a space before it; empty when it is not known."""
     if instant is None:
         return ""
-    return f" since {moment(instant, now)}, {span((now - instant).total_seconds())}"
+    return f" since {moment(instant, now)} ({span((now - instant).total_seconds())} ago)"
 
 
 def at(instant: datetime, now: datetime) -> str:

@@ -196,7 +196,7 @@ class _Group:
             found = self._to(goal, name, is_leaving=is_leaving)
             if isinstance(found, str):
                 who = f"{binding.spec.resource.kind} {binding.spec.resource.name}"
-                self.refusals.append(f"{who} would not move along to {goal} ({found})")
+                self.refusals.append(f"{who} cannot move to {goal}. {found[:1].upper()}{found[1:]}")
                 self.refused_by.add(name)
                 break
             decided[name] = found
@@ -267,7 +267,7 @@ class _Group:
         """Decision that it stays where it is: its size follows its template, and evictions that are finished end."""
         snapshot, place = self.members[self.own], _place_of(self.members[self.own])
         why = self.refusals[0] if self.refusals else "no cluster takes all members"
-        message, spec = f"group {self.name} stays together, because {why}", snapshot.binding.spec
+        message, spec = f"group {self.name} does not move, because {why}", snapshot.binding.spec
         held = Condition(EVICTION_HELD_CONDITION, "True", HeldReason.GROUP_HELD.value, message)
         stays = self._asked(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), self.fleet.keys())
         opened = _leaving(stays).keys() - _leaving(snapshot).keys()

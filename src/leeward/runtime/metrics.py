@@ -218,11 +218,11 @@ class _IncomingConnections(Collector):
 class ResilienceMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.evictions_held = Counter(
-            "leeward_evictions_held", "Evictions that were due and held back", ("reason",), registry=registry
+            "leeward_evictions_held", "Evictions that were held", ("reason",), registry=registry
         )
         self.held_evictions = Gauge(
             "leeward_held_evictions",
-            "Bindings of which an eviction is due and held back now",
+            "Bindings of which an eviction is held now",
             ("reason",),
             registry=registry,
         )
@@ -240,13 +240,13 @@ class ResilienceMetrics:
         )
         self.loss_replicas = Gauge(
             "leeward_cluster_loss_unplaceable_replicas",
-            "Replicas that find no room elsewhere if the cluster is lost",
+            "Replicas that fit nowhere else if the cluster is lost",
             ("member_cluster",),
             registry=registry,
         )
         self.loss_applications = Gauge(
             "leeward_cluster_loss_unplaceable_applications",
-            "Applications of which something finds no room elsewhere if the cluster is lost",
+            "Applications of which something fits nowhere else if the cluster is lost",
             ("member_cluster",),
             registry=registry,
         )

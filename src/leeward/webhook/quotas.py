@@ -28,7 +28,7 @@ from leeward.webhook.store_rules import Untold, ask, refusal_for_now
 
 ADMITTED_SECONDS = 5.0
 """Seconds for which a write that was admitted counts, be it in the list or not: by then it is, or has failed."""
-_UNTOLD = "it cannot be told whether a quota leaves room for more"
+_UNTOLD = "it cannot be told whether a quota allows more"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,10 @@ def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(co
 @pytest.mark.parametrize(
     ("placement", "replicas", "said"),
     [
-        (divided({"a": 1}), 2, "Nothing is due, and 0 of 2 replicas are known to serve"),
-        (divided({"a": 1}), 1, "Nothing is due, and 0 of 1 replica is known to serve"),
-        (divided({"a": 1}), 0, "Nothing is due; the application is scaled to 0 replicas"),
-        (duplicated("a"), 0, "Nothing is due; the application is scaled to 0 replicas"),
+        (divided({"a": 1}), 2, "No eviction is planned, and 0 of 2 replicas are known to be ready"),
+        (divided({"a": 1}), 1, "No eviction is planned, and 0 of 1 replica is known to be ready"),
+        (divided({"a": 1}), 0, "No eviction is planned; the application is scaled to 0 replicas"),
+        (duplicated("a"), 0, "No eviction is planned; the application is scaled to 0 replicas"),
     ],
 )
 def test_what_serves_agrees_with_how_many_are_asked_for(placement: Placement, replicas: int, said: str) -> None:
@@ -108,7 +108,7 @@ def test_a_cluster_that_cannot_be_looked_into_is_not_said_to_be_lost() -> None:
     refused = msgspec.structs.replace(ready, reason="StatusCollectionFailed")
     unseen = msgspec.structs.replace(unseen, status=msgspec.structs.replace(unseen.status, conditions=(refused,)))
     told = explain_binding(picture_of([dead("a"), unseen, cluster("c")], [placed]), key_of_binding(placed))
-    assert told.headline == "a is lost, b is not seen; 0 of 3 replicas are known to serve"
+    assert told.headline == "a is down, b is not seen; 0 of 3 replicas are known to be ready"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_claim_that_nothing_needs_any_more_is_said_to_stay(follows: bool | Non
     ("held", "said"),
     [
         (False, "the copy in a is deleted when the cluster is back"),
-        (True, "the copy in a goes when the cluster is back and its replacement is healthy"),
+        (True, "the copy in a is deleted when the cluster is back and the new copy is healthy"),
     ],
 )
 def test_what_becomes_of_a_copy_in_a_lost_cluster_depends_on_what_replaces_it(*, held: bool, said: str) -> None:

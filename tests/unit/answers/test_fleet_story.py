@@ -70,7 +70,7 @@ def test_the_brake_comes_before_everything() -> None:
     story = told([dead("m1"), dead("m2")], [row("a", RowState.HELD)], Brake(since=at(0)))
     assert (story.mood, story.headline, story.detail) == (
         FleetMood.BRAKED,
-        "2 of 2 clusters look dead: evictions are held",
+        "2 of 2 clusters seem to be down: the brake stops evictions",
         "m",
     )
     overruled = told([dead("m1"), dead("m2")], [], Brake(since=at(0), overruled=True))
@@ -93,7 +93,7 @@ def test_the_headline_of_an_outage_is_the_service_and_the_cause_comes_after_it()
     assert told([M1, dead("m2")], [less]).headline == "1 of 1 application serves with fewer replicas"
     braked = told([dead("m1"), dead("m2")], lost, Brake(since=at(0)))
     assert braked.headline == "2 of 2 applications serve nobody"
-    assert braked.detail == "2 of 2 clusters look dead: evictions are held."
+    assert braked.detail == "2 of 2 clusters seem to be down: the brake stops evictions."
 
 
 def test_a_reason_is_one_line_and_at_most_five_are_told() -> None:

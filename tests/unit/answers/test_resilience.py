@@ -134,7 +134,7 @@ def cordoned_fleet() -> FleetState:
 def test_a_cordon_that_keeps_something_without_a_place_is_named_with_what_it_would_give() -> None:
     told = what_if(state := cordoned_fleet(), ImaginedChange(fails=frozenset({"a"})))
     assert len(told.wanting) == 2
-    assert told.helps == [Help("uncordon c", "all 2 would find room", "leeward uncordon c")]
+    assert told.helps == [Help("uncordon c", "all 2 would fit", "leeward uncordon c")]
     assert what_if(state, ImaginedChange(fails=frozenset({"a", "c"}))).helps == []
     assert what_if(state, ImaginedChange(fails=frozenset({"b"}))).helps == []
 

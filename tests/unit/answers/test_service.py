@@ -77,11 +77,11 @@ def test_what_the_brake_holds_in_clusters_that_fail_serves_nobody() -> None:
         ("fewer", 2, 4),
     ]
     assert answer_of(told) == (
-        "1 of 2 applications would serve nobody, 1 with fewer replicas (6 of 8 replicas missing)"
+        "1 of 2 applications would serve nobody, 1 with fewer replicas; in all, 6 of 8 replicas would be missing"
     )
     gone = of(told.applications, "gone")
     assert (gone.fate, gone.reason) == (Fate.STAYS, "")
-    assert gone.message == "the application stays in a, b, where nothing serves, since the brake holds the eviction"
+    assert gone.message == "the application stays in a, b, where nothing serves, since the brake stops the eviction"
     losses = {each.loss: each for each in survey(state, losses_by(state, "cluster", 3)).losses}
     loss = losses["a+b+c"]
     assert (loss.braked, loss.nobody, loss.wanting) == (True, 1, 2)
@@ -96,7 +96,7 @@ def test_what_a_cluster_is_given_beyond_its_nodes_waits_and_does_not_serve() -> 
     assert (only.after, only.serves, only.missing, only.waiting) == ({"b": 32}, 28, 4, {"b": 4})
     assert [(each.cluster, each.waiting) for each in told.clusters] == [("a", 0), ("b", 4)]
     assert answer_of(told) == (
-        "1 application is affected: it would serve with 28 (4 of 32 replicas missing, 4 wait for a node)"
+        "1 application is affected: it would serve with 28 of 32 replicas, and 4 would wait for a node"
     )
     losses = {each.loss: each for each in survey(state, losses_by(state, "cluster")).losses}
     assert (losses["a"].missing, losses["a"].waiting) == (4, 4)
@@ -108,8 +108,8 @@ def test_what_a_cluster_is_given_beyond_its_nodes_waits_and_does_not_serve() -> 
 def test_explain_does_not_take_what_waits_for_a_node_for_well() -> None:
     heavy = app("heavy", divided({"a": 1}), 6, a=6)
     for ready, said in (
-        (4, "Pods wait for a node in a; 4 of 6 replicas are known to serve"),
-        (6, "Nothing is due; 6 of 6 replicas are"),
+        (4, "Pods wait for a node in a; 4 of 6 replicas are ready"),
+        (6, "No eviction is planned; 6 of 6 replicas are"),
     ):
         state = state_of([member("a", 4, 6)], heavy, works=there(heavy, a={"readyReplicas": ready}))
         told = explain_binding(state, next(iter(state.bindings)))

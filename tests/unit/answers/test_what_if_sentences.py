@@ -59,30 +59,30 @@ def test_one_application_is_told_of_by_itself(fate: Fate) -> None:
 @pytest.mark.parametrize("fate", Fate)
 def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fate) -> None:
     said = "1 application is affected: it would serve"
-    assert answer((fate, NOBODY)) == f"{said} nobody (3 of 3 replicas missing)"
-    assert answer((fate, FEWER), waiting=2) == f"{said} with 1 (2 of 3 replicas missing, 2 wait for a node)"
+    assert answer((fate, NOBODY)) == f"{said} nobody"
+    assert answer((fate, FEWER), waiting=2) == f"{said} with 1 of 3 replicas, and 2 would wait for a node"
 
 
 @pytest.mark.parametrize(
     ("served", "said"),
     [
         ((), "no application is affected"),
-        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "all of 2 applications serve with all replicas"),
+        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "all 2 applications serve with all replicas"),
         (
             ((Fate.MOVES, WELL), (Fate.KEPT, WELL)),
-            "all of 2 applications serve with all replicas; the eviction of 1 application is held",
+            "all 2 applications serve with all replicas; 1 application does not move",
         ),
         (
             ((Fate.NO_ROOM, NOBODY), (Fate.MOVES, WELL)),
-            "1 of 2 applications would serve nobody (3 of 6 replicas missing)",
+            "1 of 2 applications would serve nobody; in all, 3 of 6 replicas would be missing",
         ),
         (
             ((Fate.STAYS, NOBODY), (Fate.MOVES, FEWER), (Fate.MOVES, WELL)),
-            "1 of 3 applications would serve nobody, 1 with fewer replicas (5 of 9 replicas missing)",
+            "1 of 3 applications would serve nobody, 1 with fewer replicas; in all, 5 of 9 replicas would be missing",
         ),
         (
             ((Fate.HELD, FEWER), (Fate.MOVES, WELL)),
-            "1 of 2 applications would serve with fewer replicas (2 of 6 replicas missing)",
+            "1 of 2 applications would serve with fewer replicas; in all, 2 of 6 replicas would be missing",
         ),
     ],
 )

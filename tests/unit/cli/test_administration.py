@@ -166,7 +166,7 @@ def test_a_drain_tells_what_moves_what_is_held_and_what_stays(
     assert out.splitlines() == [
         "member1 is being drained (taint leeward.dev/drain:NoExecute)",
         "  Deployment default/daemon: stays, because its policy tolerates the taint",
-        "  Deployment default/full: held. no room",
+        "  Deployment default/full: eviction held. no room",
         "  Deployment default/web: 1 replica to move",
         "  Deployment default/web: moved",
         "  Deployment default/full: moving, until its replacement is healthy",
@@ -245,17 +245,19 @@ def test_a_brake_that_never_was_is_not_engaged(server: JsonServer, run: Run) -> 
 
 
 def test_a_brake_that_is_engaged_says_why_and_is_released(server: JsonServer, run: Run) -> None:
-    condition = '{"type":"Engaged","status":"True","reason":"FleetLooksDead","message":"4 of 4 clusters look dead"}'
+    condition = (
+        '{"type":"Engaged","status":"True","reason":"FleetLooksDead","message":"4 of 4 clusters seem to be down"}'
+    )
     data = {"since": "2026-01-01T00:00:00Z", "condition": condition}
     server.objects[BRAKE] = {"metadata": {"name": "leeward-brake"}, "data": data}
-    said = "the brake is engaged since 2026-01-01T00:00:00Z: 4 of 4 clusters look dead\n"
+    said = "the brake is engaged since 2026-01-01T00:00:00Z: 4 of 4 clusters seem to be down\n"
     assert run("brake", "status") == (0, said, "")
     assert run("brake", "release") == (0, "the brake is released, until the fleet looks well again\n", "")
     assert server.objects[BRAKE]["data"] == {**data, "overruled": "true"}
-    assert run("brake", "status")[1] == "the brake is released by hand: 4 of 4 clusters look dead\n"
+    assert run("brake", "status")[1] == "the brake is released by hand: 4 of 4 clusters seem to be down\n"
     data["condition"] = condition.replace("4 of 4", "released by hand: 3 of 4")
     server.objects[BRAKE]["data"] = {**data, "overruled": "true"}
-    assert run("brake", "status")[1] == "the brake is released by hand: 3 of 4 clusters look dead\n"
+    assert run("brake", "status")[1] == "the brake is released by hand: 3 of 4 clusters seem to be down\n"
 
 
 def test_a_fleet_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

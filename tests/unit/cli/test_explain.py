@@ -30,7 +30,7 @@ def test_what_is_held_comes_first_and_exits_with_1(file: Path, capsys: pytest.Ca
     lines = out.split("\n")
     assert (code, err) == (1, "")
     assert lines[0] == "Deployment default/nginx, 2 replicas, as of 00:00:00 UTC, 1 Jan 2026"
-    assert lines[2] == "! Held (NoPlaceToGo): Its policy allows a only, and a is down."
+    assert lines[2] == "! Eviction held (NoPlaceToGo): Its policy allows a only, and a is down."
     assert [line for line in lines if line.isupper() and not line.startswith(" ")] == [
         "WHERE",
         "WHY",
@@ -47,7 +47,7 @@ def test_programs_get_the_same_as_json_and_yaml(file: Path, capsys: pytest.Captu
     assert (code, told["state"], told["reason"]) == (1, "Held", "NoPlaceToGo")
     (copy,) = told["where"]
     assert (copy["cluster"], copy["assigned"], copy["ready"]) == ("a", 2, None)
-    assert (copy["what"], copy["thereSince"]) == ("not seen since 00:00:00", None)
+    assert (copy["what"], copy["thereSince"]) == ("unknown since 00:00:00", None)
     code, out, _ = call_verb(capsys, "explain", "cluster/a", "--from", file, "-o", "yaml")
     assert (code, "cluster: a" in out.split("\n")) == (1, True)
 
@@ -72,7 +72,7 @@ def test_what_nobody_watches_is_told_as_of_then(
         (tmp_path / "fleet.json").write_bytes(encode_state(state))
         _, out, _ = call_verb(capsys, *question, "--from", tmp_path / "fleet.json")
         first, *rest = out.split("\n")
-        sentence = "! nobody watches the clusters since 31 Dec 2025, 11 min: what follows is as of then"
+        sentence = "! nobody watches the clusters since 31 Dec 2025 (11 min ago): what follows is as of then"
         assert (first == sentence) is said
         assert sentence not in rest
         _, out, _ = call_verb(capsys, *question, "--from", tmp_path / "fleet.json", "-o", "json")

@@ -200,7 +200,7 @@ def test_files_are_looked_at_on_the_clusters_of_a_picture(tmp_path: Path, capsys
     told = json.loads(out)
     assert (code, told["asked"], told["unasked"]) == (1, f"{file} on test", [])
     assert [finding["rule"] for finding in told["findings"]] == ["LW003"]
-    assert "allows a only, of the clusters that have joined" in told["findings"][0]["sentence"]
+    assert "allows only one joined cluster, a" in told["findings"][0]["sentence"]
 
 
 def test_nothing_that_others_have_named_acts_on_the_terminal(

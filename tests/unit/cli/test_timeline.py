@@ -32,9 +32,12 @@ def test_a_running_outage_is_told_first_and_as_a_whole(file: Path, capsys: pytes
     code, out, err = call_verb(capsys, "timeline", "--from", file)
     lines = out.split("\n")
     assert (code, err, lines[0]) == (1, "", "test, as of 00:00:00 UTC, 1 Jan 2026: 2 outages")
-    assert lines[2] == "! eu-2, running for 11 min 30 s: 11 of 14 moved, 1 moving, 1 due, 1 held"
-    assert "  23:59:00  +10 min 30 s  !  default/ledger is held: NoPlaceToGo" in lines
-    assert "v us-1, away for 19 min 8 s: 4 of 4 moved; 31 Dec 2025 15:43:20 to 16:02:28" in lines
+    assert lines[2:4] == [
+        "! eu-2 failed 11 min 30 s ago and is not back: 11 of 14 applications moved, 1 is moving, 1 has not",
+        "      moved yet, 1 eviction is held",
+    ]
+    assert "  23:59:00  +10 min 30 s  !  the eviction of default/ledger is held: NoPlaceToGo" in lines
+    assert "v us-1 was down for 19 min 8 s: 4 of 4 applications moved; 31 Dec 2025 15:43:20 to 16:02:28" in lines
     assert max(map(len, lines)) <= COLUMNS
 
 
@@ -42,10 +45,10 @@ def test_without_a_running_outage_it_exits_with_0(tmp_path: Path, capsys: pytest
     code, out, _ = call_verb(capsys, "timeline", "--from", written(tmp_path / "over.json", over()))
     assert (code, out.split("\n")[2]) == (
         0,
-        "v us-1, away for 19 min 8 s: 4 of 4 moved; 31 Dec 2025 15:43:20 to 16:02:28",
+        "v us-1 was down for 19 min 8 s: 4 of 4 applications moved; 31 Dec 2025 15:43:20 to 16:02:28",
     )
     code, out, _ = call_verb(capsys, "timeline", "--from", written(tmp_path / "none.json"))
-    assert (code, out.split("\n")[2]) == (0, "v no cluster was lost")
+    assert (code, out.split("\n")[2]) == (0, "v no cluster failed")
 
 
 def test_what_no_outage_is_like_is_not_taken_for_no_outage_at_all(

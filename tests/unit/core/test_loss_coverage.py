@@ -29,26 +29,25 @@ WHY = "`leeward what-if --fail eu` says why"
             LossCoverage("eu", 3, 0, 0),
             "True",
             "RoomElsewhere",
-            "if this cluster is lost, the others can take over what runs here",
+            "if this cluster is lost, the other clusters can run what runs here",
         ),
         (
             LossCoverage("eu", 3, 1, 1, "Deployment a/b"),
             "False",
             "RoomMissing",
-            "if this cluster is lost, 1 replica of 1 application finds no room elsewhere, most of Deployment a/b; "
-            + WHY,
+            "if this cluster is lost, 1 replica of 1 application cannot move, most of Deployment a/b; " + WHY,
         ),
         (
             LossCoverage("eu", 3, 2, 5),
             "False",
             "RoomMissing",
-            "if this cluster is lost, 5 replicas of 2 applications find no room elsewhere; " + WHY,
+            "if this cluster is lost, 5 replicas of 2 applications cannot move; " + WHY,
         ),
         (
             LossCoverage("eu", 3, 3, 5, "x", braked=True),
             "False",
             "BrakeWouldHold",
-            "if this cluster is lost, most of the fleet is, and the brake holds everything in place; " + WHY,
+            "if this cluster is lost, most of the fleet is, and the brake stops all evictions; " + WHY,
         ),
     ],
 )

@@ -152,9 +152,7 @@ def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -
     )
     assert told is not None
     assert (told.type, told.status, told.reason) == ("leeward.dev/RemovalBlocked", "True", "ReplacementLost")
-    assert told.message == (
-        "Not removed from member1, member2, because its replacement, or the cluster of that, is not healthy."
-    )
+    assert told.message == ("Not removed from member1, member2, because the new copy, or its cluster, is not healthy.")
     blocked = removal_blocked([kept("Deployment", "web", "a.com/x")])
     assert blocked is not None
     metadata = ObjectMeta(name="web", deletion_timestamp=at(0))
@@ -164,7 +162,7 @@ def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -
     assert (both.reason, both.message) == (
         "ReplacementLost",
         "Still runs in member2, because Deployment default/web has the finalizer a.com/x. "
-        "Not removed from member1, because its replacement, or the cluster of that, is not healthy.",
+        "Not removed from member1, because the new copy, or its cluster, is not healthy.",
     )
 
 
@@ -723,5 +721,5 @@ def test_an_override_that_leaves_fewer_replicas_is_not_missed() -> None:
 def test_a_binding_says_which_copies_are_not_scaled_down() -> None:
     told = removals_blocked({}, larger=["member1", "member3"])
     assert told is not None
-    message = "Not scaled down in member1, member3, because the replacement is not healthy."
+    message = "Not scaled down in member1, member3, because the new copy is not healthy."
     assert (told.reason, told.message) == ("ReplacementLost", message)

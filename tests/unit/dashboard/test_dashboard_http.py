@@ -521,7 +521,7 @@ def test_an_action_is_told_first_and_done_as_the_user(plane: RunningServer) -> N
         made = await browser.post("/api/actions/rebalance", {"workload": "Deployment/nginx", "namespace": "open"})
         assert "is scheduled afresh, once (WorkloadRebalancer leeward-rebalance-" in (await made.json())["sentence"]
         idle = await (await browser.post("/api/actions/brake-release", {})).json()
-        assert idle["sentence"] == "the brake is idle"
+        assert idle["sentence"] == "the brake is not engaged"
 
     tell(plane, story, allow_actions=True)
 

@@ -91,8 +91,8 @@ def test_what_would_find_no_room_elsewhere_is_told(room: int, found: list[str]) 
     assert rules_in(report) == found
     if found:
         assert report.findings[0].sentence == (
-            "Deployment default/nginx would have no other cluster for 2 replicas if a is lost. "
-            "Its policy allows a and b only: a is down, b has too little room."
+            "Deployment default/nginx cannot move 2 replicas if cluster a is lost. "
+            "Its policy allows a and b only: a is lost, b has too little free capacity."
         )
 
 
@@ -108,8 +108,8 @@ def test_what_finds_no_place_now_is_told() -> None:
     state = fleet([roomy("a", 1), roomy("b", 1)], app(AGGREGATED, 5), policies=[policy(AGGREGATED)])
     report = linted(state)
     assert rules_in(report) == ["LW006"]
-    why = "Its policy allows a and b only, and a and b have too little room."
-    assert report.findings[0].sentence == f"Deployment default/nginx finds no place now: {why}"
+    why = "Its policy allows a and b only, and a and b have too little free capacity."
+    assert report.findings[0].sentence == f"Deployment default/nginx fits in no cluster now: {why}"
 
 
 def test_a_cluster_that_does_not_take_it_is_no_second_place() -> None:
@@ -163,7 +163,7 @@ def test_a_lazy_policy_has_not_begun_to_select(activation: Literal["", "Lazy"], 
     [
         (
             ("a", "gone"),
-            "allows a only, of the clusters that have joined: if a is lost, no other cluster takes over; gone has",
+            "allows only one joined cluster, a: if a is lost, its applications cannot move; gone has",
         ),
         (("gone",), "names no cluster that has joined: nothing that it selects is placed; gone has not joined"),
         (("membr1",), "is placed; membr1 has not joined (member1 has)"),
@@ -197,8 +197,8 @@ def test_a_region_that_holds_the_constraint_alone_is_named() -> None:
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"no_execute": False}, "a cluster that is lost gets no NoExecute taint, and nothing leaves it"),
-        ({"evictions_per_second": 0}, "one application in half an hour leaves clusters that are lost"),
+        ({"no_execute": False}, "a cluster that is down gets no NoExecute taint, and nothing leaves it"),
+        ({"evictions_per_second": 0}, "one application in half an hour leaves clusters that are down"),
         ({"told": False, "no_execute": False}, ""),
         ({}, ""),
     ],

@@ -49,8 +49,12 @@ def row_of(each: ResourceBinding) -> ApplicationRow:
     ("told", "state", "then"),
     [
         ((), RowState.IN_PLACE, ""),
-        ((condition(EVICTION_HELD_CONDITION, "NoPlaceToGo"),), RowState.HELD, "waits for room"),
-        ((condition(EVICTION_HELD_CONDITION, "BrakeEngaged"),), RowState.HELD, "waits until the brake is released"),
+        ((condition(EVICTION_HELD_CONDITION, "NoPlaceToGo"),), RowState.HELD, "waits for free capacity"),
+        (
+            (condition(EVICTION_HELD_CONDITION, "BrakeEngaged"),),
+            RowState.HELD,
+            "waits until the clusters are back, or until `leeward brake release`",
+        ),
         ((condition(EVICTION_HELD_CONDITION, "OfAnotherVersion"),), RowState.HELD, "waits"),
         ((condition(EVICTION_HELD_CONDITION, "NothingToGain"),), RowState.KEPT, ""),
         ((condition(EVICTION_HELD_CONDITION, "WaitingForTurn"),), RowState.WAITING, "waits for its turn"),
@@ -64,7 +68,7 @@ def row_of(each: ResourceBinding) -> ApplicationRow:
         (
             (condition("Scheduled", "Unschedulable", "False"), condition(EVICTION_HELD_CONDITION, "NoPlaceToGo")),
             RowState.HELD,
-            "waits for room",
+            "waits for free capacity",
         ),
     ],
 )
@@ -144,7 +148,7 @@ def test_a_copy_that_is_kept_by_choice_is_not_missed_while_another_one_serves() 
             "Its policy allows m1 only, and m1 is down. 2 replicas stay: 0/6 clusters",
             "Its policy allows",
         ),
-        ("BrakeEngaged", "not evicted from m1, because most of the fleet looks dead", "The brake holds evictions"),
+        ("BrakeEngaged", "not evicted from m1, because too many clusters are down", "The brake stops evictions"),
         ("NothingToGain", "kept in m1. Leaving gains nothing", "kept in m1. Leaving gains nothing"),
     ],
 )

@@ -93,17 +93,17 @@ def test_a_fleet_that_is_well_has_no_findings() -> None:
 @pytest.mark.parametrize(
     ("seen", "says"),
     [
-        (dead("fra-2"), "fra-2 is not ready since 02:30:17, 11 min: connection refused"),
+        (dead("fra-2"), "fra-2 is down since 02:30:17 (11 min ago): connection refused"),
         (
             dead("fra-2", "Unknown", "ClusterStatusUnknown"),
-            "fra-2 has stopped reporting since 02:30:17, 11 min: connection",
+            "fra-2 is down since 02:30:17 (11 min ago): connection",
         ),
-        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 cannot be observed since 02:30:17, 11 min: c"),
+        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 cannot be observed since 02:30:17 (11 min ago): c"),
         (
             ready("fra-2", nodeSummary={"totalNum": 3, "readyNum": 0}),
             "fra-2 answers, and none of its 3 nodes is ready",
         ),
-        (cluster("fra-2"), "fra-2 has joined since 02:00:00, 41 min, and has never reported"),
+        (cluster("fra-2"), "fra-2 has joined since 02:00:00 (41 min ago), and has never reported"),
     ],
 )
 def test_a_cluster_that_is_lost_needs_somebody(seen: Cluster, says: str) -> None:
@@ -127,7 +127,7 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
     seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), ready("elsewhere"), bindings=there)
     (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
     assert finding.details == (
-        "5 applications: 1 moving, 1 due at 02:45:17 (in 4 min), 1 not due yet, 1 staying, 1 waiting",
+        "5 applications: 1 is moving, 1 leaves at 02:45:17 (in 4 min), 1 stays for now, 1 stays, 1 waits for its turn",
     )
 
 
@@ -143,15 +143,18 @@ def test_an_application_is_due_later_by_the_time_that_nobody_watched() -> None:
     )
     seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), bindings=(tolerant,), leases=(heartbeat,))
     (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
-    assert finding.details == ("1 application: 1 due at 02:47:17 (in 6 min)",)
+    assert finding.details == ("1 application: 1 leaves at 02:47:17 (in 6 min)",)
 
 
 def test_the_brake_holds_what_is_in_a_dead_cluster_and_is_not_due_yet() -> None:
     """The Outage counts them so."""
     forever = {"clusterTolerations": [{"operator": "Exists"}]}
     there = (binding("a", "fra-2"), binding("b", "fra-2", placement=forever), binding("c", leaving="fra-2"))
-    engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters look dead")
-    for brake, what in ((engaged, "1 moving, 1 not due yet, 1 held"), (None, "1 moving, 2 not due yet")):
+    engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters seem to be down")
+    for brake, what in (
+        (engaged, "1 is moving, 1 stays for now, 1 eviction is held"),
+        (None, "1 is moving, 2 stay for now"),
+    ):
         found = findings_of(observed(dead("fra-2"), bindings=there, brake=brake))
         (lost,) = (each for each in found if each.about == "cluster/fra-2")
         assert lost.details == (f"3 applications: {what}",)
@@ -198,7 +201,7 @@ def test_only_what_is_held_needs_somebody_and_what_is_kept_does_not(reason: str,
     assert found[0] is hold
     findings = findings_of(observed(ready("a"), bindings=(web,)))
     assert [finding.sentence for finding in findings] == (
-        [f"Deployment payments/web is held ({reason}) since 02:30:17, 11 min: {cause_in(reason, 'why')}"]
+        [f"Deployment payments/web is held ({reason}) since 02:30:17 (11 min ago): {cause_in(reason, 'why')}"]
         if hold is Hold.HELD
         else []
     )
@@ -217,7 +220,7 @@ def test_a_reason_is_told_once_with_the_applications_that_share_it() -> None:
     held = tuple(binding(f"web-{index}", "a", held="NoPlaceToGo") for index in range(12))
     other = binding("api", "a", held="BrakeEngaged")
     shared, alone = findings_of(observed(ready("a"), bindings=(other, *held)))
-    assert shared.sentence == "12 are held (NoPlaceToGo) since 02:30:17, 11 min: why"
+    assert shared.sentence == "12 are held (NoPlaceToGo) since 02:30:17 (11 min ago): why"
     assert shared.details[0].startswith("Deployment payments/web-0, Deployment payments/web-1, ")
     assert shared.details[0].endswith("Deployment payments/web-9, and 2 more")
     assert shared.next == "leeward explain deployment/web-0 -n payments"
@@ -235,7 +238,7 @@ def test_who_serves_nobody_comes_first_then_who_serves_with_fewer() -> None:
     starts = named("new", reported(item("a"), item("b"), at="2026-11-22T02:41:00Z"))
     whole = named("web", reported(well, {**well, "clusterName": "a"}))
     draining = ready("c", taints=(DRAIN,))
-    brake = BrakeReading(Brake(NOW - timedelta(seconds=28)), "1 of 1 clusters look dead")
+    brake = BrakeReading(Brake(NOW - timedelta(seconds=28)), "1 of 1 clusters seem to be down")
     there = (whole, starts, fewer, nobody, binding("last", "c"))
     found = findings_of(observed(draining, dead("a"), ready("b"), bindings=there, brake=brake))
     assert [(each.about, each.sentence) for each in found[:2]] == [
@@ -257,11 +260,13 @@ def test_an_outage_has_one_beginning_in_every_answer() -> None:
     seen_last = condition("leeward.dev/LastSeen", "False", "ClusterNotReachable", at="2026-11-22T02:29:47Z")
     turned = condition("Ready", "False", "ClusterNotReachable", "connection refused")
     lost = cluster("fra-2", turned, seen_last)
-    assert only(observed(lost)).sentence == "fra-2 is not ready since 02:29:47, 12 min: connection refused"
+    assert only(observed(lost)).sentence == "fra-2 is down since 02:29:47 (12 min ago): connection refused"
     state = FleetState(msgspec.structs.replace(picture_of([lost], ()).recorded, as_of=NOW))
     rows = SeenRows([cluster_row(lost, ())], {}, 0, 0)
     assert fleet_story(state, rows).headline == "fra-2 has been down for 12 min"
-    assert explain_cluster(state, "fra-2").headline == "fra-2: Not ready since 02:29:47, 12 min: connection refused"
+    assert (
+        explain_cluster(state, "fra-2").headline == "fra-2: Not ready since 02:29:47 (12 min ago): connection refused"
+    )
 
 
 @pytest.mark.parametrize(("pods", "told"), [("4", True), ("2", False)])
@@ -283,7 +288,7 @@ def test_what_has_nowhere_to_run_is_named() -> None:
     )  # fmt: skip
     assert findings_of(observed(ready("a"), bindings=(web,))) == []
     assert only(observed(ready("a"), bindings=(seen,))).sentence == (
-        "Deployment payments/web is not placed (NoClusterFit) since 02:30:17, 11 min: 0/3 clusters are available"
+        "Deployment payments/web is not placed (NoClusterFit) since 02:30:17 (11 min ago): 0/3 clusters are available"
     )
 
 
@@ -296,7 +301,7 @@ def test_what_was_taken_out_and_is_still_there_is_named() -> None:
         ),
     )
     assert only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),))).sentence == (
-        "Deployment payments/web is not removed from an old cluster (ForeignFinalizers) since 02:30:17, 11 min: "
+        "Deployment payments/web is still in a former cluster (ForeignFinalizers) since 02:30:17 (11 min ago): "
         "in b: x/y"
     )
 
@@ -306,7 +311,7 @@ def test_what_cannot_be_overridden_is_told_with_the_reason() -> None:
     failed = condition("leeward.dev/OverrideFailed", "True", "ApplyOverridePolicyFailed", "Left as it is in a: why")
     status = msgspec.structs.replace(web.status, conditions=(from_wire(failed, Condition),))
     assert only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),))).sentence == (
-        "Deployment payments/web is not overridden (ApplyOverridePolicyFailed) since 02:30:17, 11 min: "
+        "Deployment payments/web is not overridden (ApplyOverridePolicyFailed) since 02:30:17 (11 min ago): "
         "Left as it is in a: why"
     )
 
@@ -406,16 +411,16 @@ def test_a_refused_binding_is_named_by_its_own_name() -> None:
     found = only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),)))
     name = f"{web.namespace}/{web.name}"
     assert found.sentence == (
-        f"ResourceBinding {name} is refused (TemplateOutOfReach) since 02:30:17, 11 min: "
+        f"ResourceBinding {name} is refused (TemplateOutOfReach) since 02:30:17 (11 min ago): "
         "spec.resource.namespace: it is not yours"
     )
     assert found.about == f"resourcebinding/{name}"
 
 
 def test_a_brake_is_a_finding_while_it_is_engaged_or_overruled() -> None:
-    engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters look dead")
+    engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters seem to be down")
     assert told(observed(brake=engaged)) == [
-        (Severity.NEEDS_SOMEBODY, "the brake is engaged since 02:40:49, 28 s: 4 of 4 clusters look dead")
+        (Severity.NEEDS_SOMEBODY, "the brake is engaged since 02:40:49 (28 s ago): 4 of 4 clusters seem to be down")
     ]
     overruled = BrakeReading(Brake(overruled=True), "released by hand")
     assert told(observed(brake=overruled)) == [
@@ -428,8 +433,8 @@ def test_a_brake_is_a_finding_while_it_is_engaged_or_overruled() -> None:
     ("holder", "age_seconds", "says"),
     [
         ("one", 29, ""),
-        ("one", 660, "karmada-scheduler has not renewed its lease since 02:30:17, 11 min: does it run?"),
-        ("", 660, "karmada-scheduler has no leader since 02:30:17, 11 min: does it run?"),
+        ("one", 660, "karmada-scheduler has not renewed its lease since 02:30:17 (11 min ago): does it run?"),
+        ("", 660, "karmada-scheduler has no leader since 02:30:17 (11 min ago): does it run?"),
     ],
 )
 def test_a_component_that_renews_no_lease_is_named(holder: str, age_seconds: int, says: str) -> None:
@@ -452,7 +457,7 @@ def test_a_shard_that_its_leader_relies_on_is_named_when_nobody_works_for_it() -
     of_before = lease_of("leeward-shard-1-of-2", "", 660)
     assert [each.sentence for each in findings_of(observed(leases=(leader, works, dead, of_before)))] == [
         "leeward-shard-2-of-3 has never had a leader, and has work: does it run?",
-        "leeward-shard-1-of-3 has not renewed its lease since 02:30:17, 11 min: does it run?",
+        "leeward-shard-1-of-3 has not renewed its lease since 02:30:17 (11 min ago): does it run?",
     ]
 
 
@@ -484,7 +489,7 @@ def test_clusters_that_nobody_watches_are_told_of() -> None:
     finding = only(observed(ready("a"), leases=(heartbeat(660),)))
     assert (finding.severity, finding.about) == (Severity.NEEDS_SOMEBODY, "lease/leeward-heartbeat")
     assert finding.sentence == (
-        "nobody watches the clusters since 02:30:17, 11 min, and nothing fails over: do the controllers run?"
+        "nobody watches the clusters since 02:30:17 (11 min ago), and nothing fails over: do the controllers run?"
     )
 
 
@@ -509,11 +514,11 @@ def test_clusters_that_joined_where_no_controller_ever_worked_are_told_of(seen: 
 def test_clusters_that_the_brake_misses_are_told_once() -> None:
     """Engaged for them, or not yet enough of the fleet; bindings name them, too."""
     there = (binding("a", "fra-1"),)
-    few = BrakeReading(Brake(), "0 of 4 clusters look dead; 1 of 5 are not listed", reason="ClustersVanished")
+    few = BrakeReading(Brake(), "0 of 4 clusters seem to be down; 1 of 5 are not listed", reason="ClustersVanished")
     assert only(observed(ready("b"), bindings=there, brake=few)).sentence == f"clusters have vanished: {few.message}"
     most = few._replace(brake=Brake(NOW - timedelta(seconds=28)))
     finding = only(observed(bindings=there, brake=most))
-    assert finding.sentence == f"the brake is engaged since 02:40:49, 28 s: {few.message}"
+    assert finding.sentence == f"the brake is engaged since 02:40:49 (28 s ago): {few.message}"
 
 
 def test_a_store_that_fails_is_told_before_everything_else() -> None:
@@ -531,9 +536,9 @@ def test_what_will_count_soon_comes_after_what_needs_somebody() -> None:
     draining = ready("c", taints=(DRAIN,))
     seen = observed(doubtful, draining, dead("d"), bindings=(binding("web", "c"),))
     assert told(seen) == [
-        (Severity.NEEDS_SOMEBODY, "d is not ready since 02:30:17, 11 min: connection refused"),
-        (Severity.SOON, "b is failing since 02:40:49, 28 s: refused"),
-        (Severity.SOON, "c is being drained since 02:31:17, 10 min: 1 resource still in the cluster"),
+        (Severity.NEEDS_SOMEBODY, "d is down since 02:30:17 (11 min ago): connection refused"),
+        (Severity.SOON, "b is failing since 02:40:49 (28 s ago): refused"),
+        (Severity.SOON, "c is being drained since 02:31:17 (10 min ago): 1 resource still in the cluster"),
     ]
 
 

@@ -72,9 +72,9 @@ def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:
     assert tally(render(record)) == "no application was there"
     record = look(record, 50, lost(), here("web"), here("nginx"))
     record = look(record, 650, DEAD, gone("web", is_replaced=True), gone("nginx", is_replaced=True))
-    assert tally(render(record)) == "2 of 2 moved"
+    assert tally(render(record)) == "2 of 2 applications moved"
     record = look(record, 700, DEAD, gone=("web",))
-    assert tally(render(record)) == "1 of 1 moved, 1 deleted or scaled to 0 since"
+    assert tally(render(record)) == "1 of 1 application moved, 1 is deleted or scaled to 0 since"
     outage = render(look(record, 710, DEAD, gone=("nginx",)))
     assert tally(outage) == "2 applications were there, and are deleted or scaled to 0 since"
     assert "2 applications leave (tolerate 5 min), to member2" in [
@@ -85,10 +85,10 @@ def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:
 @pytest.mark.parametrize(
     ("outage", "failures", "told"),
     [
-        (over(), 1, "us-1, away for 19 min 8 s: "),
-        (over(), 6, "us-1, failed 6 times in 19 min 8 s: "),
-        (running(), 1, "eu-2, running for 11 min 30 s: "),
-        (running(), 2, "eu-2, running, failed 2 times in 11 min 30 s: "),
+        (over(), 1, "us-1 was down for 19 min 8 s: "),
+        (over(), 6, "us-1 failed 6 times in 19 min 8 s: "),
+        (running(), 1, "eu-2 failed 11 min 30 s ago and is not back: "),
+        (running(), 2, "eu-2 failed 2 times in 11 min 30 s and is not back: "),
     ],
 )
 def test_a_cluster_that_was_ready_between_was_not_away_all_the_time(

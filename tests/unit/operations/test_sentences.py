@@ -51,7 +51,7 @@ def test_an_instant_is_told_in_utc_and_as_short_as_it_can_be() -> None:
 
 
 def test_since_and_until_say_both() -> None:
-    assert since(NOW - timedelta(minutes=11), NOW) == " since 02:30:17, 11 min"
+    assert since(NOW - timedelta(minutes=11), NOW) == " since 02:30:17 (11 min ago)"
     assert since(None, NOW) == ""
     assert at(NOW + timedelta(seconds=240), NOW) == "at 02:45:17 (in 4 min)"
     assert at(NOW - timedelta(seconds=1), NOW) == "now"

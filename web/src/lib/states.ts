@@ -56,7 +56,7 @@ export const ROW_MARKS: Record<RowState, Mark> = {
   NotPlaced: { word: "Not placed", icon: "held", tone: "solid" },
   Hindered: { word: "Hindered", icon: "held", tone: "solid" },
   Moving: { word: "Moving", icon: "moving", tone: "moving" },
-  Due: { word: "Due", icon: "due", tone: "warn" },
+  Due: { word: "About to move", icon: "due", tone: "warn" },
   Undecided: { word: "Not decided yet", icon: "due", tone: "warn" },
   Waiting: { word: "Waiting", icon: "due", tone: "plain" },
   Kept: { word: "Stays by choice", icon: "kept", tone: "plain" },

@@ -113,7 +113,7 @@ class DependencyOrder:
         key = key_of(binding)
         for cluster, objects in sorted(refused.items()):
             if self._told.get(key, {}).get(cluster) != objects:
-                message = f"Leeward does not rely on the copy in {cluster}: the cluster does not have {objects}."
+                message = f"The copy in {cluster} does not count as a replacement: {objects} is missing there."
                 self._recorder.warning(RESOURCE_BINDINGS, binding, "DependenciesRefused", message)
         self._told.pop(key, None)
         if refused:

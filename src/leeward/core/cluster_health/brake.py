@@ -40,9 +40,10 @@ VANISHED: BrakeReason = "ClustersVanished"
 
 ROUNDING = timedelta(seconds=2)
 """Difference of dates in whole seconds, and of probes that are asked at once."""
+BRAKE_ENDS = "until the clusters are back, or until `leeward brake release`"
 _SILENT = (
     "These clusters fell silent at once and share no region, zone or provider, so the network to them may be down. "
-    "Automatic evictions are held until {until}, or until `leeward brake release`"
+    "The brake stops automatic evictions until {until}, until the clusters are back, or until `leeward brake release`"
 )
 
 
@@ -146,7 +147,7 @@ def decide_brake(
     """
     clusters = list(clusters)
     dead = sorted(cluster.name for cluster in clusters if looks_dead(cluster))
-    count = f"{len(dead)} of {len(clusters)} clusters look dead{_of_vanished(vanished, len(clusters))}"
+    count = f"{len(dead)} of {len(clusters)} clusters seem to be down{_of_vanished(vanished, len(clusters))}"
     alarming = is_alarming(clusters, settings, vanished=vanished)
     until = None if alarming else silent_until(clusters, settings, watched)
     is_silent_now = until is not None and now < until
@@ -162,10 +163,7 @@ def decide_brake(
         state = Brake(overruled=True, silence=silence)
         return BrakeDecision(state, f"released by hand: {count}", reason="Overruled")
     if alarming:
-        message = (
-            f"{count} ({', '.join((*dead, *vanished))}). Automatic evictions are held until the clusters are back, "
-            "or until `leeward brake release`"
-        )
+        message = f"{count} ({', '.join((*dead, *vanished))}). The brake stops automatic evictions {BRAKE_ENDS}"
         return BrakeDecision(Brake(brake.since or now, silence=silence), message, reason=_alarm(vanished))
     missing = _missing(vanished) if vanished and not dead else count
     return _decide_calm(replace(brake, silence=silence), now, settings, watched, (count, missing), vanished)

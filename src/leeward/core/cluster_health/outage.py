@@ -30,6 +30,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of, outage_since
+from leeward.core.cluster_health.ready_condition import is_uncollected
 
 
 class Outcome(StrEnum):
@@ -45,14 +46,14 @@ class Outcome(StrEnum):
 
 
 TAILS: Mapping[Outcome, str] = {
-    Outcome.EVICTION: "the copy there is evicted at {at} to {to}, unless the cluster is back by then{why}",
+    Outcome.EVICTION: "the copy there is evicted{at} and replaced in {to}, unless the cluster is back by then{why}",
     Outcome.HELD: "the eviction of the copy{at} is held. {why}",
     Outcome.TOLERATED: "the copy stays there, because its policy tolerates the outage for ever",
     Outcome.NOT_EVICTED: "the copy stays there, because evictions are switched off",
     Outcome.NOT_COLLECTED: "the copy stays there, because a cluster that could not be observed is not taken for dead",
     Outcome.NODES_NOT_READY: "nothing is evicted for that alone; `failover.application` in the policy moves copies "
     "that stay unhealthy",
-    Outcome.UNDECIDED: "Leeward decides about the copy there at {at}",
+    Outcome.UNDECIDED: "Leeward decides about the copy there{at}",
 }
 
 
@@ -63,13 +64,14 @@ class Outage:
     cluster: str
     since: datetime | None = None
     nodes: int = 0
+    verb: str = "is down"
 
     @property
     def head(self) -> str:
         """Beginning of each sentence about the outage; it is the same as long as the outage lasts."""
         if self.since is None:
             return f"The API of {self.cluster} answers, but none of its {self.nodes} nodes is ready"
-        return f"Not seen in {self.cluster} since {format_time(self.since)}"
+        return f"{self.cluster} {self.verb} since {format_time(self.since)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,7 @@ class Outlook:
 
     @property
     def sentence(self) -> str:
-        at = format_time(self.at) if self.at is not None else ""
-        if self.outcome is Outcome.HELD:
-            at = at and f", due at {at},"
+        at = f" at {format_time(self.at)}" if self.at is not None else ""
         said = f"{self.why[:1].upper()}{self.why[1:]}"
         why = f"; {self.why}" if self.why and self.outcome is Outcome.EVICTION else said
         tail = TAILS[self.outcome].format(at=at, to=", ".join(self.to) or "no other cluster", why=why)
@@ -163,7 +163,8 @@ def find_outages(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> tup
 def _outage_of(cluster: Cluster) -> Outage | None:
     since = not_seen_since(cluster)
     if since is not None:
-        return Outage(cluster.name, since)
+        is_doubt = cluster.ready is not None and is_uncollected(cluster.ready)
+        return Outage(cluster.name, since, verb=("is down", "cannot be observed")[is_doubt])
     return Outage(cluster.name, nodes=total) if (total := nodes_down(cluster)) else None
 
 

@@ -35,7 +35,7 @@ SOMEBODY = "somebody"
 _MOST_NAMES = 8
 _TAKEN_OFF = "taints that the control plane has set are taken off by "
 _GOES_ON = (
-    ". Evictions are due as if they stood there. Leave spec.taints out of what is applied, or have the tool ignore it; "
+    ". Evictions begin as if they stood there. Leave spec.taints out of what is applied, or have the tool ignore it; "
     "docs/production.md says how to hold an eviction"
 )
 

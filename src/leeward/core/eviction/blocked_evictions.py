@@ -8,7 +8,7 @@ from leeward.api.meta import Condition
 from leeward.api.names import BRAKE_NAME, EVICT_SHARED_ANNOTATION, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, ResourceBindingSpec, ResourceIdentifier, Work
-from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.brake import BRAKE_ENDS, looks_dead
 from leeward.core.copies.evidence import is_applied, refused_dependencies
 from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
@@ -25,7 +25,7 @@ _ALARMS = {
     "SilentAtOnce": "clusters fell silent at once, and the network to them may be down",
 }
 _BY_GUARD = {
-    HeldReason.NOTHING_TO_GAIN: "held in {}, because the Job has ended there, and would run once more elsewhere",
+    HeldReason.NOTHING_TO_GAIN: "not evicted from {}, because the Job has ended there, and would run again elsewhere",
     HeldReason.RUN_UNDER_WAY: "not evicted from {} yet, because the Job runs there, and would begin again elsewhere; "
     f"with purgeMode {PurgeMode.DIRECTLY} it moves at once",
     HeldReason.NOT_CONFIRMED: "not evicted from {}, because the cluster answers again, or was not observed since the "
@@ -35,12 +35,12 @@ _BY_GUARD = {
 
 def alarm_of(reason: str) -> str:
     """Words for the alarm of the brake, by the reason of its condition."""
-    return _ALARMS.get(reason, "most of the fleet looks dead, or begins to fail")
+    return _ALARMS.get(reason, "too many clusters are down, or begin to fail")
 
 
 def why_braked(reason: str) -> str:
     """Sentence why the brake holds evictions, with the way out."""
-    return f"{alarm_of(reason)}; see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; `leeward brake release` overrules it"
+    return f"{alarm_of(reason)}. The brake stops evictions {BRAKE_ENDS}: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}"
 
 
 def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
@@ -63,8 +63,8 @@ def held_for_place(
 
 def held_without_gain(kept: Sequence[Eviction]) -> Condition:
     """Condition by S12: it would be deleted there, and nothing new would run anywhere for it."""
-    gain = "An eviction gains nothing, and nothing has to be made again when the cluster is back"
-    return _held(HeldReason.NOTHING_TO_GAIN, f"held in {_list(kept)}, because no other cluster would take it. {gain}")
+    why = "no other cluster would take the copy. An eviction would gain nothing"
+    return _held(HeldReason.NOTHING_TO_GAIN, f"not evicted from {_list(kept)}, because {why}")
 
 
 def held_by_guard(reason: HeldReason, kept: Sequence[Eviction]) -> Condition | None:
@@ -77,10 +77,10 @@ def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason
     if not kept or reason is None:
         return None
     if reason is HeldReason.VOLUMES_STAY:
-        return _held(reason, f"held in {_list(kept)}, because {why_volumes_stay(binding)}")
+        return _held(reason, f"not evicted from {_list(kept)}, because {why_volumes_stay(binding)}")
     others = f"what others keep in a {binding.spec.resource.kind} would be deleted with it"
     way_out = f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it nevertheless"
-    return _held(reason, f"held in {_list(kept)}, because {others}; {way_out}")
+    return _held(reason, f"not evicted from {_list(kept)}, because {others}; {way_out}")
 
 
 def held_deferred(
@@ -122,9 +122,9 @@ def held_tasks(
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)
         if assessment.is_under_way:
-            return _held(HeldReason.RUN_UNDER_WAY, f"the copy in {clusters} stays until the Job ends that replaces it")
+            return _held(HeldReason.RUN_UNDER_WAY, f"the old copy in {clusters} stays until the new Job ends")
         why = _why_not_healthy({name: works.get(name) for name in sorted(targets)})
-        return _held(HeldReason.REPLACEMENT_MISSING, f"the copy in {clusters} stays, because {why}")
+        return _held(HeldReason.REPLACEMENT_MISSING, f"the old copy in {clusters} stays, because {why}")
     suppressed = ", ".join(task.from_cluster for task in assessment.kept if task.suppress_deletion)
     if suppressed:
         return _held(HeldReason.DELETION_SUPPRESSED, f"the copy in {suppressed} stays, because suppressDeletion is set")
@@ -136,29 +136,29 @@ def _why_not_healthy(targets: Mapping[str, Work | None]) -> str:
     needed = {name: refused_dependencies(work) for name, work in replacements.items()}
     refused = [f"{name} does not have {objects}" for name, objects in needed.items() if objects]
     if refused:
-        return f"its replacement lacks what it needs ({'; '.join(refused)})"
+        return f"the new copy lacks what it needs ({'; '.join(refused)})"
     unknown = [
         n for n, w in replacements.items() if ResourceHealth.UNKNOWN in map(health_in, w.status.manifest_statuses)
     ]
     if not unknown:
-        return "; ".join(_where_not_healthy(targets)) or "its replacement is not healthy, or does not exist"
+        return "; ".join(_where_not_healthy(targets)) or "the new copy is not healthy, or does not exist"
     kinds = (status.identifier for name in unknown for status in replacements[name].status.manifest_statuses)
     unjudged = [each.kind for each in kinds if lacks_health_rule(_manifest_of(each))]
     if unjudged:
-        return f"its replacement runs in {', '.join(unknown)}, and {why_not_judged(unjudged[0])}"
+        return f"the new copy runs in {', '.join(unknown)}, and {why_not_judged(unjudged[0])}"
     return (
-        f"the health of its replacement in {', '.join(unknown)} is not known. Where a script or a webhook that "
+        f"the health of the new copy in {', '.join(unknown)} is not known. Where a script or a webhook that "
         "interprets its kind fails, an event InterpretHealthFailed of the Work there says so"
     )
 
 
 def _where_not_healthy(targets: Mapping[str, Work | None]) -> Iterator[str]:
-    """`its replacement is not healthy in fra-2`, of all targets that may be at fault."""
+    """`the new copy is not healthy in fra-2`, of all targets that may be at fault."""
     known = {name: work or Work() for name, work in targets.items()}
     unhealthy = [n for n, w in known.items() if ResourceHealth.UNHEALTHY in map(health_in, w.status.manifest_statuses)]
     unapplied = [name for name, work in known.items() if not is_applied(work) and name not in unhealthy]
     for what, names in (("healthy", unhealthy), ("applied", unapplied)):
-        yield from [f"its replacement is not {what} in {', '.join(names)}"] if names else ()
+        yield from [f"the new copy is not {what} in {', '.join(names)}"] if names else ()
 
 
 def _manifest_of(identifier: ResourceIdentifier) -> ReadOnlyManifest:

@@ -94,7 +94,7 @@ def why_claims_stay(kind: str, name: str, names: Sequence[str] | None) -> str:
 
 def why_runs_end_first(name: str, runs: Sequence[str]) -> str:
     """Reason why a member's CronJob is not deleted yet."""
-    return f"CronJob {name} begins no run any more, and goes when {first_of(runs)} has ended"
+    return f"CronJob {name} begins no run any more, and is deleted when {first_of(runs)} has ended"
 
 
 def _owned(binding: Binding) -> list[str]:
@@ -118,7 +118,7 @@ def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:
 def why_volumes_stay(binding: Binding) -> str:
     """Reason why a StatefulSet does not move, and the ways out."""
     return (
-        f"its volumes ({first_of(noted_claims(binding)) or UNKNOWN}) would stay behind, and its replacement would "
-        f"start empty. If storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "
-        f"(not with purgeMode {PurgeMode.NEVER}). With purgeMode {PurgeMode.DIRECTLY} it moves without its volumes"
+        f"the volumes of its claims ({first_of(noted_claims(binding)) or UNKNOWN}) would stay behind. The new copy "
+        f"would start empty. If the storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true; "
+        f"purgeMode {PurgeMode.NEVER} ignores that. With purgeMode {PurgeMode.DIRECTLY} it moves, and starts empty"
     )

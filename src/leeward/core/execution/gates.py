@@ -168,7 +168,7 @@ def _sentence(held: HeldCopy) -> str:
     what = (
         f"the replacement in {held.cluster} does not start"
         if held.starts
-        else f"Leeward does not rely on the replacement in {held.cluster}, and the old copy stays"
+        else f"the copy in {held.cluster} does not count as a replacement, and the old copy stays"
     )
     if held.gate is None:
         return f"{what}: {held.sight.why}"

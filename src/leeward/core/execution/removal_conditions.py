@@ -85,10 +85,10 @@ def removals_blocked(
         told.append(f"Not removed from {', '.join(sorted(kept))}, because {why}.")
     if larger:
         reason = REPLACEMENT_LOST
-        told.append(f"Not scaled down in {', '.join(larger)}, because the replacement is not healthy.")
+        told.append(f"Not scaled down in {', '.join(larger)}, because the new copy is not healthy.")
     if held:
         brake = any(waiting[cluster] == BRAKE_ENGAGED for cluster in held)
         reason = BRAKE_ENGAGED if brake else REPLACEMENT_LOST
-        why = "the brake is engaged" if brake else "its replacement, or the cluster of that, is not healthy"
+        why = "the brake is engaged" if brake else "the new copy, or its cluster, is not healthy"
         told.append(f"Not removed from {', '.join(held)}, because {why}.")
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None

@@ -65,7 +65,7 @@ def outage_condition(
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     said = ", ".join(f"{name} since {format_time(not_seen[name])}" for name in names[:_NAMED])
     message = (
-        f"Not seen in {said}{more}: replicas there are not counted as ready; the binding says what becomes of them"
+        f"Nothing is known of {said}{more}. Replicas there do not count as ready; the binding tells what is planned"
     )
     return Condition(CLUSTER_OUTAGE_CONDITION, "True", NOT_SEEN, message)
 

@@ -15,7 +15,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS, DRAIN_TAINT, FLAPPING_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingSpec
-from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.brake import BRAKE_ENDS, looks_dead
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.quota.enforcement import EXCEEDED, quota_cause
 from leeward.core.scheduling import Unplaceable
@@ -39,7 +39,7 @@ _BY_KEY = {
 }
 _SCHEDULERS = frozenset((HeldReason.NO_PLACE_TO_GO.value, "NoClusterFit", "Unschedulable", "SchedulerError"))
 """Reasons of conditions whose message ends with the scheduler's text."""
-BRAKED = "The brake holds evictions until it is released."
+BRAKED = f"The brake stops evictions {BRAKE_ENDS}."
 
 
 def cause_in(reason: str, message: str) -> str:
@@ -65,8 +65,8 @@ def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[s
         return ""
     allowed = _allowed(result, spec, clusters)
     lacks_groups = "MinGroups" in result.message
-    passing = "" if lacks_groups else "has too little room" if result.kind != "FitError" else "cannot take the copy now"
-    reasons = {name: _reason(name, result, spec, clusters) or passing for name in allowed}
+    passing = "cannot take the copy now" if result.kind == "FitError" else "has too little free capacity"
+    reasons = {name: _reason(name, result, spec, clusters) or ("" if lacks_groups else passing) for name in allowed}
     refused = {name: reason for name, reason in reasons.items() if reason}
     if lacks_groups and (wanted := _least(spec, [clusters[name] for name, reason in reasons.items() if not reason])):
         why = ", ".join(listed_by_reason(refused, MOST_NAMED))

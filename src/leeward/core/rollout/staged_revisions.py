@@ -127,8 +127,8 @@ def _taken_back(
         return RolloutDecision(state, kept, reason, message)
     wanted = {n: KEPT if each.revision == KEPT else goal for n, each in standings.items()}
     message = (
-        f"Revision {short(state.target)} {what}: all clusters are to have revision {short(goal)}. "
-        f"To try {short(state.target)} again, run `leeward rollout resume` or change the template."
+        f"Revision {short(state.target)} {what}: Leeward sets revision {short(goal)} in all clusters. "
+        f"To try {short(state.target)} again, run `leeward rollout resume`."
     )
     return RolloutDecision(structs.replace(state, clusters={}, stage=""), wanted, reason, message)
 

@@ -96,9 +96,9 @@ def _brake(seen: SeenFleet, rows: SeenRows) -> BrakeSummary | None:
     names = {cluster.name for cluster in seen.clusters if looks_dead(cluster)}
     dead = len(names)
     needed = max(settings.minimum, int(settings.threshold * number) + 1)
-    looks = "looks dead" if dead == 1 else "look dead"
-    which = "No cluster looks dead" if dead == 0 else f"{dead} of {counted(number, 'cluster')} {looks}"
-    holds = "It holds all automatic evictions" if brake.engaged else f"It would hold evictions from {needed}"
+    are = "is" if dead == 1 else "are"
+    which = "No cluster is down" if dead == 0 else f"{dead} of {counted(number, 'cluster')} {are} down"
+    holds = "It stops all automatic evictions" if brake.engaged else f"It would stop evictions from {needed}"
     return BrakeSummary(
         engaged=brake.engaged and not brake.overruled,
         overruled=brake.overruled,

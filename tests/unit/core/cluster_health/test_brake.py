@@ -119,15 +119,15 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
 @pytest.mark.parametrize(
     ("before", "clusters", "seconds", "vanished", "reason", "message"),
     [
-        (Brake(), fleet(3, 0), 0, (), "FleetLooksWell", "0 of 3 clusters look dead"),
-        (Brake(), fleet(2, 1), 0, (), "FleetLooksWell", "1 of 3 clusters look dead"),
+        (Brake(), fleet(3, 0), 0, (), "FleetLooksWell", "0 of 3 clusters seem to be down"),
+        (Brake(), fleet(2, 1), 0, (), "FleetLooksWell", "1 of 3 clusters seem to be down"),
         (
             Brake(),
             fleet(5, 1),
             0,
             ("gone",),
             "ClustersVanished",
-            "1 of 6 clusters look dead; 1 of 7 are not listed, though nobody has unjoined them (gone), "
+            "1 of 6 clusters seem to be down; 1 of 7 are not listed, though nobody has unjoined them (gone), "
             "and bindings that name them stay as they are",
         ),
         (
@@ -136,8 +136,8 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             0,
             (),
             "FleetLooksDead",
-            "3 of 4 clusters look dead (lost0, lost1, lost2). Automatic evictions are held until the clusters "
-            "are back, or until `leeward brake release`",
+            "3 of 4 clusters seem to be down (lost0, lost1, lost2). The brake stops automatic evictions until the "
+            "clusters are back, or until `leeward brake release`",
         ),
         (
             Brake(),
@@ -145,18 +145,18 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             0,
             ("gone2", "gone1"),
             "ClustersVanished",
-            "1 of 2 clusters look dead; 2 of 4 are not listed, though nobody has unjoined them (gone1, gone2), "
-            "and bindings that name them stay as they are (lost0, gone2, gone1). Automatic evictions are held until "
-            "the clusters are back, or until `leeward brake release`",
+            "1 of 2 clusters seem to be down; 2 of 4 are not listed, though nobody has unjoined them (gone1, gone2), "
+            "and bindings that name them stay as they are (lost0, gone2, gone1). The brake stops automatic evictions "
+            "until the clusters are back, or until `leeward brake release`",
         ),
-        (Brake(overruled=True), fleet(0, 3), 0, (), "Overruled", "released by hand: 3 of 3 clusters look dead"),
+        (Brake(overruled=True), fleet(0, 3), 0, (), "Overruled", "released by hand: 3 of 3 clusters seem to be down"),
         (
             Brake(at(0)),
             fleet(2, 1),
             5,
             (),
             "FleetLooksDead",
-            "1 of 3 clusters look dead; the brake is about to be released",
+            "1 of 3 clusters seem to be down; the brake is about to be released",
         ),
         (
             Brake(at(0), silence=Silence(at(0))),
@@ -164,7 +164,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             (),
             "SilentAtOnce",
-            "1 of 3 clusters look dead; the brake is about to be released",
+            "1 of 3 clusters seem to be down; the brake is about to be released",
         ),
         (
             Brake(at(0), silence=Silence(at(0), spent=True)),
@@ -172,7 +172,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             (),
             "FleetLooksDead",
-            "1 of 3 clusters look dead; the brake is about to be released",
+            "1 of 3 clusters seem to be down; the brake is about to be released",
         ),
         (
             Brake(at(0)),
@@ -180,7 +180,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             ("gone",),
             "ClustersVanished",
-            "0 of 3 clusters look dead; 1 of 4 are not listed, though nobody has unjoined them (gone), "
+            "0 of 3 clusters seem to be down; 1 of 4 are not listed, though nobody has unjoined them (gone), "
             "and bindings that name them stay as they are; the brake is about to be released",
         ),
         (
@@ -201,8 +201,15 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             "a, b are in no list of clusters, and nobody has unjoined them (there are their execution spaces "
             "karmada-es-a, karmada-es-b); bindings that name them stay as they are",
         ),
-        (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters look dead"),
-        (Brake(at(0), overruled=True), fleet(2, 1), 5, (), "FleetLooksWell", "released: 1 of 3 clusters look dead"),
+        (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters seem to be down"),
+        (
+            Brake(at(0), overruled=True),
+            fleet(2, 1),
+            5,
+            (),
+            "FleetLooksWell",
+            "released: 1 of 3 clusters seem to be down",
+        ),
     ],
     ids=[
         "all is well",
@@ -310,7 +317,7 @@ def test_its_state_is_plain_to_see_in_the_config_map() -> None:
         "type": "Engaged",
         "status": "True",
         "reason": "FleetLooksDead",
-        "message": "1 of 3 clusters look dead; the brake is about to be released",
+        "message": "1 of 3 clusters seem to be down; the brake is about to be released",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     overruled = render_brake(decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS))

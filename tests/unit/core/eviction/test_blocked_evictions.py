@@ -104,15 +104,14 @@ def test_s11_what_finds_no_place_says_how_much_of_it_stays_where(
 def test_s12_what_gains_nothing_says_so() -> None:
     assert said(held_without_gain((M1, M2))) == (
         "NothingToGain",
-        f"held in {LISTED}, because no other cluster would take it. An eviction gains nothing, and "
-        "nothing has to be made again when the cluster is back",
+        f"not evicted from {LISTED}, because no other cluster would take the copy. An eviction would gain nothing",
     )
 
 
 def test_s12_what_others_live_in_names_its_kind_and_the_way_to_evict_it_all_the_same() -> None:
     assert said(held_in_place(BOUND, (M1, M2), HeldReason.SHARED_RESOURCE)) == (
         "SharedResource",
-        f"held in {LISTED}, because what others keep in a Deployment would be deleted with it; "
+        f"not evicted from {LISTED}, because what others keep in a Deployment would be deleted with it; "
         "annotate the policy with leeward.dev/evict-shared-resources=true to evict it nevertheless",
     )
 
@@ -122,9 +121,9 @@ def test_s12_what_would_leave_its_volumes_behind_names_them_and_the_ways_out() -
     bound = msgspec.structs.replace(BOUND, metadata=metadata)
     assert said(held_in_place(bound, (M1, M2), HeldReason.VOLUMES_STAY)) == (
         "VolumesStay",
-        f"held in {LISTED}, because its volumes (data, logs) would stay behind, and its replacement would start "
-        "empty. If storage is replicated, annotate the policy with leeward.dev/volumes-follow=true (not with purgeMode "
-        "Never). With purgeMode Directly it moves without its volumes",
+        f"not evicted from {LISTED}, because the volumes of its claims (data, logs) would stay behind. The new copy "
+        "would start empty. If the storage is replicated, annotate the policy with leeward.dev/volumes-follow=true; "
+        "purgeMode Never ignores that. With purgeMode Directly it moves, and starts empty",
     )
     assert held_in_place(bound, (), HeldReason.VOLUMES_STAY) is None
 
@@ -179,8 +178,9 @@ SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", s
             ("m3",),
             (M1, M2),
             "BrakeEngaged",
-            f"not evicted from {LISTED}, because most of the fleet looks dead, or begins to fail; see ConfigMap "
-            "karmada-system/leeward-brake; `leeward brake release` overrules it",
+            f"not evicted from {LISTED}, because too many clusters are down, or begin to fail. The brake stops "
+            "evictions until the clusters are back, or until `leeward brake release`: see ConfigMap "
+            "karmada-system/leeward-brake",
         ),
         (
             (*PURGED, *SUPPRESSED),
@@ -194,7 +194,7 @@ SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", s
             ("m3", "m4"),
             (),
             "ReplacementMissing",
-            "the copy in m3, m4 stays, because its replacement is not applied in m5",
+            "the old copy in m3, m4 stays, because the new copy is not applied in m5",
         ),
         (
             SUPPRESSED,
@@ -223,10 +223,10 @@ def test_where_nothing_is_overdue_nothing_is_held() -> None:
 @pytest.mark.parametrize(
     ("unknown", "why"),
     [
-        (("m1",), "its replacement is not healthy in m5, m6; its replacement is not applied in m7"),
+        (("m1",), "the new copy is not healthy in m5, m6; the new copy is not applied in m7"),
         (
             ("m1", "m6", "m5"),
-            "the health of its replacement in m5, m6 is not known. Where a script or a webhook that interprets "
+            "the health of the new copy in m5, m6 is not known. Where a script or a webhook that interprets "
             "its kind fails, an event InterpretHealthFailed of the Work there says so",
         ),
     ],
@@ -234,7 +234,7 @@ def test_where_nothing_is_overdue_nothing_is_held() -> None:
 def test_s16_where_nobody_says_whether_a_replacement_is_healthy_that_is_told(unknown: Sequence[str], why: str) -> None:
     works = {name: _reporting("Unknown" if name in unknown else "Unhealthy") for name in ("m1", "m5", "m6")}
     condition = held_tasks(Assessment((task("m4"),), (), ("m4",), None), (), works, ["m6", "m5", "m7"])
-    assert said(condition) == ("ReplacementMissing", f"the copy in m4 stays, because {why}")
+    assert said(condition) == ("ReplacementMissing", f"the old copy in m4 stays, because {why}")
 
 
 def _reporting(health: Health) -> Work:

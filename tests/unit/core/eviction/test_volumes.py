@@ -122,9 +122,9 @@ def test_s12_a_set_of_which_a_binding_says_nothing_may_have_volumes(
 def test_why_volumes_stay_is_told_with_the_ways_out(annotations: dict[str, str], claims: str) -> None:
     made = ResourceBinding(metadata=ObjectMeta(name="db", annotations=annotations), spec=bound().spec)
     assert why_volumes_stay(made) == (
-        f"its volumes ({claims}) would stay behind, and its replacement would start empty. If storage is replicated, "
-        "annotate the policy with leeward.dev/volumes-follow=true (not with purgeMode Never). With purgeMode Directly "
-        "it moves without its volumes"
+        f"the volumes of its claims ({claims}) would stay behind. The new copy would start empty. If the storage is "
+        "replicated, annotate the policy with leeward.dev/volumes-follow=true; purgeMode Never ignores that. With "
+        "purgeMode Directly it moves, and starts empty"
     )
 
 
@@ -211,7 +211,7 @@ def test_s12_what_karmada_has_made_stays_until_its_claims_are_known() -> None:
     assert (decision.clusters, decision.eviction_tasks) == (targets(a=2), ())
     assert decision.held is not None
     assert decision.held.reason == "VolumesStay"
-    assert "its volumes (which are not known yet) would stay behind" in decision.held.message
+    assert "the volumes of its claims (which are not known yet) would stay behind" in decision.held.message
 
 
 @pytest.mark.parametrize("made", [bound(), unsaid(bound())], ids=["claims", "of Karmada's detector"])
@@ -245,7 +245,7 @@ def test_a_failed_copy_leaves_its_volumes_as_little(
     assert [(task.from_cluster, task.purge_mode) for task in decision.eviction_tasks] == left
     assert (decision.held.reason if decision.held else None) == reason
     if decision.held is not None:
-        assert "its volumes (data) would stay behind" in decision.held.message
+        assert "the volumes of its claims (data) would stay behind" in decision.held.message
 
 
 FAILING = '{"release":"","replicas":2,"since":{"a":"2026-01-01T00:00:00Z"}}'

@@ -335,7 +335,7 @@ def test_s12_of_automatic_evictions_those_begin_that_gain_a_new_place() -> None:
     assert isinstance(decision.result, Placed)
     assert decision.result.clusters == decision.clusters
     assert told(decision)[0] == "NothingToGain"
-    assert told(decision)[1].startswith("held in b (cluster.karmada.io/not-ready:NoExecute), because ")
+    assert told(decision)[1].startswith("not evicted from b (cluster.karmada.io/not-ready:NoExecute), because ")
 
 
 def test_s12_what_gains_nothing_stays_and_what_a_person_wants_goes() -> None:
@@ -410,7 +410,7 @@ def test_s11_as_many_replicas_as_find_room_leave_and_only_they_are_told_as_evict
     assert decision.evicted == lost("b")
     assert told(decision)[0] == "NoPlaceToGo"
     assert told(decision)[1] == (
-        "Not all replicas find a place: c and z have too little room, a is being drained, b is down. "
+        "Not all replicas find a place: c and z have too little free capacity, a is being drained, b is down. "
         "2 replicas stay, not evicted from a (leeward.dev/drain:NoExecute), because there is no place to go: "
         "failed to assign replicas: failed to scale up: Clusters available replicas 3 are not enough to schedule."
     )
@@ -522,7 +522,7 @@ def test_s12_a_failed_copy_stays_with_its_volumes_and_the_rest_is_still_placed(s
     assert (kept(decision), left(decision)) == ({"a": 3, "c": 3}, {}), "nothing new goes where it has failed"
     assert told(decision)[0] == "VolumesStay"
     assert told(decision)[1].startswith(
-        "not evicted from a (unhealthy since 2026-01-01T00:00:00Z), because its volumes (data) "
+        "not evicted from a (unhealthy since 2026-01-01T00:00:00Z), because the volumes of its claims (data) "
     )
 
 
