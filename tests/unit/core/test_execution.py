@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from kubeapi.codec import from_wire, to_wire
+from kubeapi.meta import ObjectMeta
+from leeward.api.names import WORK_ID_LABEL
 from leeward.api.work import ResourceBinding, ResourceBindingStatus, Work
 from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.ownership import is_ours, other_hub, stamp, with_hub, without_due_hub
@@ -69,6 +71,12 @@ def test_the_permanent_id_of_a_work_stays_and_a_new_work_gets_one() -> None:
     labels = {name: work["metadata"]["labels"]["work.karmada.io/permanent-id"] for name, work in works.items()}
     assert labels == {"m1": "old", "m2": "new"}
     assert manifest_of(works["m2"])["metadata"]["labels"]["work.karmada.io/permanent-id"] == "new"
+    there = {name: Work(metadata=ObjectMeta(labels={WORK_ID_LABEL: f"of {name}"})) for name in works}
+    works = build_works(binding(**both), TEMPLATE, {"m1": "old"}, lambda: "new", present=there)
+    assert {name: work["metadata"]["labels"][WORK_ID_LABEL] for name, work in works.items()} == {
+        "m1": "old",
+        "m2": "of m2",
+    }
 
 
 def test_the_managed_labels_name_the_permanent_id_that_admission_gives() -> None:
