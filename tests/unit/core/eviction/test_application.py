@@ -29,15 +29,17 @@ from leeward.api.work import (
     Work,
 )
 from leeward.core import placement
-from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.copies.memory import BindingMemory, parse_memory
 from leeward.core.eviction.application import (
     FailedCopies,
     application_purge_mode,
     failure_task,
+    failures_of,
     find_failures,
     held_failure,
     remember_failures,
+    seen_items,
     toleration_seconds,
 )
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state_patch, state_to_inject
@@ -506,3 +508,27 @@ def test_a_failed_copy_leaves_as_the_policy_says(
         creation_timestamp=at(7),
     )
     assert failure_task(bound, item).creation_timestamp is None
+
+
+def test_s13_reports_count_of_targets_whose_cluster_is_there_and_only_in_a_failover_by_what_is_assigned() -> None:
+    """An autoscaler in its cluster wants 3 of a copy of 2, and 2 are ready."""
+    larger = work("member1", 2)
+    (told,) = larger.status.manifest_statuses
+    counts = {"readyReplicas": 2, "replicas": 3, "updatedReplicas": 3, "generation": 1, "observedGeneration": 1}
+    counts |= {"leeward.dev/replicas": 3}
+    told = msgspec.structs.replace(told, status=counts, health="Unhealthy")
+    larger = msgspec.structs.replace(larger, status=msgspec.structs.replace(larger.status, manifest_statuses=(told,)))
+    known = {"member1": larger, "gone": work("gone", 2)}
+    task = GracefulEvictionTask("member3", "R", "P")
+    for tasks, health in (((), "Unhealthy"), ((task,), "Healthy")):
+        spec = app(copies={"member1": 2, "gone": 2}, tasks=tasks).spec
+        assert [(item.cluster_name, item.health) for item in seen_items(spec, FLEET, known)] == [("member1", health)]
+
+
+def test_without_application_failover_nothing_is_read_for_a_binding_that_remembers_no_cluster() -> None:
+    def reports() -> tuple[AggregatedStatusItem, ...]:
+        raise AssertionError
+
+    spec = app(copies={"member1": 2}, failover=None).spec
+    memory = BindingMemory(healthy_since=at(0))
+    assert failures_of(spec, reports, memory, at(1), UNKEPT) == FailedCopies(BindingMemory())
