@@ -29,6 +29,7 @@ WRITERS = (
     "leeward/controllers/namespace_sync.py",
     "leeward/controllers/execution/object_removal.py",
     "leeward/controllers/policies.py",
+    "leeward/controllers/removals/carriers.py",
     "leeward/controllers/removals/removal_holds.py",
     "leeward/controllers/scheduler/decision_writer.py",
     "leeward/controllers/binding/deleted_bindings.py",
