@@ -130,13 +130,13 @@ GPU: Manifest = {"spec": {"taints": [{"key": "example.com/gpu", "value": "yes", 
 @pytest.mark.parametrize(
     ("placement", "words"),
     [
-        ({**named("fra-9"), **ROOM}, "name member"),
-        ({**named("fra-9"), **DUPLICATED}, "name member"),
-        ({**named("fra-9", exclude=["member1", "member2"]), **ROOM}, "name member3"),
+        ({**named("fra-9"), **ROOM}, "add member"),
+        ({**named("fra-9"), **DUPLICATED}, "add member"),
+        ({**named("fra-9", exclude=["member1", "member2"]), **ROOM}, "add member3"),
         ({**named(exclude=["member1", "member2", "member3"]), **ROOM}, "let the policy allow all clusters"),
-        ({**by_weight({"fra-9": 1})}, "name member"),
-        ({"clusterAffinities": [{"affinityName": "fra", "clusterNames": ["fra-9"]}], **ROOM}, "name member"),
-        ({**named("member1"), **spread(2), **ROOM}, "name member"),
+        ({**by_weight({"fra-9": 1})}, "add member"),
+        ({"clusterAffinities": [{"affinityName": "fra", "clusterNames": ["fra-9"]}], **ROOM}, "add member"),
+        ({**named("member1"), **spread(2), **ROOM}, "add member"),
         ({**named("member1"), **spread(2), **ROOM}, "lower minGroups of cluster to 1"),
         ({**spread(3, "region"), **ROOM}, "do not spread the application by region"),
     ],
@@ -220,7 +220,7 @@ async def test_no_advice_is_given_by_which_a_running_copy_is_lost(world: World) 
     assert world.assigned(WEB) == {"member1": 2, "member2": 2, "member3": 2}
 
 
-@pytest.mark.parametrize("words", ["tolerate example.com/gpu=yes:NoSchedule", "name member2"])
+@pytest.mark.parametrize("words", ["tolerate example.com/gpu=yes:NoSchedule", "add member2"])
 @in_world(THREE)
 async def test_the_printed_advice_frees_what_is_held(world: World, words: str) -> None:
     """The only cluster that the policy allows, and that has no taint, is lost."""

@@ -58,7 +58,7 @@ def test_room_that_only_grades_do_not_see_is_told_and_not_called_no_place_to_go(
             assert (fate.reason, fate.by_sum, lost.by_grade) == ("NoPlaceToGo", 1, ["member1", "member2"])
             said = " ".join(" ".join(what_if_lines(lost)).split())
             assert "By the sum of what is free, and not by the grades of nodes, 1 replica more would fit" in said
-            assert "Room is counted by the grades of nodes (spec.resourceModels) in 2 clusters" in said
+            assert "Free capacity is counted by the grades of nodes (spec.resourceModels) in 2 clusters" in said
             assert "NoPlaceToGo" not in said
             (loss,) = survey(state, {"member1": frozenset({"member1"})}).losses
             assert loss.by_sum == 1

@@ -16,7 +16,8 @@ export function outageRow() {
     since: ago(690),
     returnedAt: null,
     cleanedAt: null,
-    headline: "fra-2 failed 11 min 30 s ago and is not back: 24 of 34 applications moved, 3 are moving, 4 have not moved yet, 2 stay, 1 eviction is held",
+    headline:
+      "fra-2 failed 11 min 30 s ago and is not back: 24 of 34 applications moved, 3 are moving, 4 have not moved yet, 2 stay, 1 eviction is held",
     tally: "24 of 34 applications moved, 3 are moving, 4 have not moved yet, 2 stay, 1 eviction is held",
     recovery: "median 10 min 50 s, worst 11 min 22 s",
     ...MOVES,

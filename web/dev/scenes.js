@@ -129,7 +129,8 @@ const moods = {
     fewer: 8,
     unknown: 0,
     headline: "12 of 139 applications serve nobody, 8 with fewer replicas",
-    detail: "7 of 12 clusters seem to be down: the brake stops evictions. Nothing is moved or deleted while the brake is engaged.",
+    detail:
+      "7 of 12 clusters seem to be down: the brake stops evictions. Nothing is moved or deleted while the brake is engaged.",
     states: { Held: 22, NotPlaced: 3, Kept: 2, InPlace: 112 },
     coming: BRAKED,
     brake: {

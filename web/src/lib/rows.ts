@@ -107,7 +107,8 @@ const SCHEDULERS = new Set(["NoPlaceToGo", "NoClusterFit", "Unschedulable", "Sch
 
 /** Cause alone, of the message of a condition; what the scheduler says stands behind it. The brake is one cause. */
 export const causeOf = (each: { reason?: string; message?: string }): string => {
-  if (each.reason === "BrakeEngaged") return "The brake stops evictions until the clusters are back, or until `leeward brake release`.";
+  if (each.reason === "BrakeEngaged")
+    return "The brake stops evictions until the clusters are back, or until `leeward brake release`.";
   const message = each.message ?? "";
   const end = message.indexOf(". ");
   return SCHEDULERS.has(each.reason || "NoClusterFit") && end > 0 ? message.slice(0, end + 1) : message;
