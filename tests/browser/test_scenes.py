@@ -59,7 +59,7 @@ def test_the_brake_is_one_card_with_all_that_a_release_needs(browser: Browser, s
     with watched_page(browser, stand_in.origin, cookies={"scene": "brake"}) as watched:
         page = watched.open("/")
         card = page.get_by_role("region", name="Brake")
-        expect(card).to_contain_text("Holds 22 applications: pay/auth, pay/fraud and 20 more.")
+        expect(card).to_contain_text("Stops evictions of 22 applications: pay/auth, pay/fraud and 20 more.")
         expect(card).to_contain_text("Since 02:39:02")
         release = card.locator("p", has_text="A release:")
         expect(release).to_contain_text("3 of 22 applications would serve nobody")

@@ -63,7 +63,7 @@ def test_the_fleet_at_an_instant_is_told_as_its_outages_recorded_it(browser: Bro
         page = watched.open("/outages?at=2026-11-22T02:37:00Z")
         panel = page.locator("section.panel", has=page.get_by_role("slider"))
         expect(panel.get_by_role("heading")).to_contain_text("The fleet at")
-        expect(panel).to_contain_text("evictions allowed, since 02:35:17: 9 moved, 2 staying, 23 due.")
+        expect(panel).to_contain_text("evictions allowed, since 02:35:17: 9 moved, 2 staying, 23 not moved yet.")
         slider = panel.get_by_role("slider")
         slider.focus()
         page.keyboard.press("Home")

@@ -305,8 +305,7 @@ function overfull() {
   };
   return {
     ...told,
-    headline:
-      "1 of 1 application would serve with fewer replicas; in all, 12 of 32 replicas would be missing, 12 of them wait for a node",
+    headline: "1 application is affected: it would serve with 20 of 32 replicas, and 12 would wait for a node",
     detail: "the brake does not engage",
     answer: {
       ...told.answer,
