@@ -328,3 +328,9 @@ def test_what_is_deleted_and_made_again_while_all_is_cut_off_is_removed_where_it
         Recreate(at=105, app="web", replicas=5),
     )
     assert plays(*steps) == []
+
+
+def test_a_limit_in_a_member_that_came_back_old_is_seen() -> None:
+    """The checker took the object for that of a Work which had ended before, and missed the limit (seed 771016)."""
+    steps = MemberComesBackOld(at=66, lasts=60, member="m2"), LimitUsage(at=88, cpu=12, assigned=("m2",))
+    assert play(History(seed=1, members=PUSHED[:2], steps=steps)).violations == []

@@ -86,7 +86,10 @@ def unlimited(scene: Scene, members: Iterable[str]) -> Iterator[str]:
             yield f"{key} is refused by a quota that has room for it"
     for member in members:
         limits = truth.of(KINDS["ResourceQuota"], member).items()
-        known = {key: each for key, each in limits if not scene.is_orphan(member, work_of(each))}
+        works = {key: work_of(each) for key, each in limits}
+        known = {
+            key: each for key, each in limits if works[key] in truth.works or not scene.is_orphan(member, works[key])
+        }
         there = {(member, key): each["spec"]["hard"] for key, each in known.items()}
         for place, key in sorted({*there, *(each for each in wanted if each[0] == member)}):
             if there.get((place, key)) != wanted.get((place, key)):
