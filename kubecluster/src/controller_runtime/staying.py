@@ -34,6 +34,10 @@ class StayingObjects(Generic[K, T]):
         """Has the object reconciled again whatever it becomes: something else has changed meanwhile."""
         self._states.pop(key, None)
 
+    def clear(self) -> None:
+        """Forgets all."""
+        self._states.clear()
+
     def has(self, key: K, state: Callable[[], T]) -> bool:
         """Tells whether the object was reconciled in such a state, which is made up when it is needed."""
         known = self._states.get(key)

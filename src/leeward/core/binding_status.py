@@ -6,7 +6,7 @@ Each part is written only by who decides it: what another process places or hold
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,12 +15,14 @@ from kubeapi.meta import Manifest, ReadOnlyManifest, format_time, wire_time
 from kubeapi.unstructured import list_at, text_at
 from leeward.api.meta import Condition, find_condition, put_condition, set_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.work import Binding, ResourceBindingStatus
+from leeward.api.work import Binding, ResourceBindingStatus, WorkStatus
 from leeward.core.cluster_health.outage import with_report
 from leeward.core.execution.unseen import WORKLOADS
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 from leeward.core.scheduling.conditions import exceeded_condition
+
+S = TypeVar("S", ResourceBindingStatus, WorkStatus)
 
 
 def status_after(
@@ -85,7 +87,7 @@ def _exceeding_status(status: ResourceBindingStatus, decision: Decision, now: da
     return msgspec.structs.replace(status, scheduler_observing_affinity_name=decision.result.affinity_name)
 
 
-def tell(status: ResourceBindingStatus, told: Mapping[str, Condition | None], now: datetime) -> ResourceBindingStatus:
+def tell(status: S, told: Mapping[str, Condition | None], now: datetime) -> S:
     """`status` with these conditions, by type; None: without the one of that type."""
     conditions = status.conditions
     for condition_type, condition in told.items():

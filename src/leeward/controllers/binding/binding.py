@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 
+from msgspec.structs import replace
+
 from controller_runtime import Index, IndexOfMany, Key, StayingObjects, key_of
 from kubeapi.meta import Manifest, is_same_state
 from kubeclient import WorldError
@@ -66,7 +68,7 @@ class BindingController:
         self._gates, self._floors, self._reach = gates, floors, reach or Reach()
         self._waiting: dict[Key, set[Key]] = {}
         """Bindings that would need a Work of another binding, by Work."""
-        self._staying = StayingObjects[Key, Binding](is_same_state)
+        self._staying = StayingObjects[Key, Binding](_is_same_to_works)
         self._plane, self._kind, self._holds = plane, kind, holds or RemovalHolds(plane)
         self._events, self._scale_downs = BindingEvents(plane, kind), ScaleDowns(plane, self._holds)
         self._bindings, self._clusters = plane.informers.of(kind.resource), plane.informers.of(CLUSTERS)
@@ -274,6 +276,7 @@ class BindingController:
         return is_carried_out(work) and (is_propagated(binding) if binding is not None else not self._bindings.synced)
 
     def _look_at_removals(self) -> None:
+        self._writing.said.clear()
         for work in self._holds.removals():
             self._work_changed(None, work)
         for key in sorted(self._scale_downs.waiting()):
@@ -292,3 +295,10 @@ class BindingController:
             if key is not None and not (new is not None and self._writing.is_written_here(new)):
                 self._staying.forget(key)
                 self._controller.queue.add(key, late=old is None and self._is_settled(key, work))
+
+
+def _is_same_to_works(known: Binding, now: Binding) -> bool:
+    """Tells whether Works and reports are the same for two states: when it was scheduled is the scheduler's alone."""
+    generation, at = known.status.scheduler_observed_generation, known.status.last_scheduled_time
+    status = replace(now.status, scheduler_observed_generation=generation, last_scheduled_time=at)
+    return is_same_state(known, replace(now, status=status))

@@ -4,7 +4,7 @@ Karmada: pkg/controllers/status/rb_status_controller.go.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,6 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import WorldError
 from leeward.api import names
-from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
 from leeward.api.resource import CLUSTERS
 from leeward.api.rollout import ROLLOUT_CONDITION
@@ -107,11 +106,7 @@ class BindingReports:
 
     def refuse(self, binding: Binding, refusal: Condition | None) -> None:
         """Says on the binding alone why nothing is done for it: its template may be somebody else's."""
-        now = self._plane.clock.now()
-
-        def change(status: ResourceBindingStatus) -> ResourceBindingStatus:
-            return tell(status, {names.REFUSED_CONDITION: refusal}, now)
-
+        change = partial(tell, told={names.REFUSED_CONDITION: refusal}, now=self._plane.clock.now())
         told = partial(self._events.refused, binding)
         self._post(self._kind.resource, binding, binding, change, NEWS_SECONDS, told)
 
@@ -198,7 +193,8 @@ class BindingReports:
             return False
         if synced.override_failures or await self._is_scripted(template):
             return False
-        is_known = is_told_by_all(binding.spec, synced.works, self._by_name(synced.works), copies, now)
+        clusters = {name: found for name in synced.works if (found := self._clusters.get(name)) is not None}
+        is_known = is_told_by_all(binding.spec, synced.works, clusters, copies, now)
         is_burst = any(self._plane.statuses.of(each).is_burst for each in (self._kind.resource, resource))
         return self._first.take_turn(key, now, may_tell=is_known and not is_burst) and is_known
 
@@ -208,10 +204,6 @@ class BindingReports:
             return {}
         marks, names = marks_in(binding.status.aggregated_status), {item.cluster_name for item in items}
         return {name: since for name, since in marks.items() if name in names}
-
-    def _by_name(self, names: Iterable[str]) -> dict[str, Cluster]:
-        found = ((name, self._clusters.get(name)) for name in names)
-        return {name: cluster for name, cluster in found if cluster is not None}
 
     async def _is_scripted(self, template: Manifest) -> bool:
         return await self._plane.interpreter.is_customized(template, Operation.AGGREGATE_STATUS)

@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 
-from controller_runtime import NEWS_SECONDS, Key, StatusChange, keep_latest, key_of, version_of
+from controller_runtime import NEWS_SECONDS, Key, StatusChange, StayingObjects, keep_latest, key_of, version_of
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, is_same_state
 from kubeapi.unstructured import with_annotations
 from kubeclient import AlreadyExists, WorldError
-from leeward.api.meta import Condition, find_condition, put_condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     LEAVING_CONDITION,
     REFUSED_CONDITION,
@@ -32,8 +32,9 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.rollout import ROLLOUT_CONDITION
-from leeward.api.work import Binding, Work, WorkStatus
+from leeward.api.work import CLUSTER_NOT_READY, Binding, Work
 from leeward.controllers.binding.foreign_deletions import ForeignDeletions
+from leeward.core.binding_status import tell
 from leeward.core.copies.evidence import is_applied, is_told_by_karmada
 from leeward.core.copies.job_copies import template_of_job
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
@@ -105,6 +106,8 @@ class WorkWriting:
         self._is_shard = plane.share.shard is not None
         self._under_way: set[Key] = set()
         """The Works that are being written."""
+        self.said = StayingObjects[Key, Work](is_same_state)
+        """Works of clusters that are away, as they were looked at, with the word that they wait for these."""
         self.foreign = ForeignDeletions(plane)
         self._gone: dict[Key, Mapping[str, str]] = {}
         """Annotations of the Works that are gone."""
@@ -183,12 +186,10 @@ class WorkWriting:
         self._say(binding, work, leaving)
 
     def _say(self, binding: Binding, work: Work, leaving: Condition | None) -> None:
-        now = self._plane.clock.now()
-
-        def change(status: WorkStatus) -> WorkStatus:
-            conditions = put_condition(status.conditions, LEAVING_CONDITION, leaving, now)
-            return msgspec.structs.replace(status, conditions=conditions)
-
+        change = partial(tell, told={LEAVING_CONDITION: leaving}, now=self._plane.clock.now())
+        self.said.forget(key_of(work))
+        if leaving is not None and leaving.reason == CLUSTER_NOT_READY:
+            self.said.put(key_of(work), msgspec.structs.replace(work, status=change(work.status)))
         told = StatusChange[Work](change, partial(self._failed, key_of(binding)))
         self._plane.statuses.of(WORKS).post(work, "unwanted-works", told, within=NEWS_SECONDS)
 
@@ -218,7 +219,7 @@ class WorkWriting:
 
     def is_written_here(self, work: Work) -> bool:
         """Tells whether a change of a Work is ours, as far as is known: whoever has it written goes on with it."""
-        return key_of(work) in self._under_way
+        return key_of(work) in self._under_way or self.said.has(key_of(work), lambda: work)
 
     async def mark(self, work: Work, **marks: bool) -> Work:
         """Marks a Work that is being removed, as `mark_removal` does. Raises: WorldError."""
@@ -279,9 +280,7 @@ class WorkWriting:
         """None when there is no such binding; the cache alone does not say so."""
         resource = self._kinds[bool(owner.namespace)]
         found: Binding | None = self._plane.informers.of(resource).get(owner.name, owner.namespace)
-        if found is not None:
-            return found
-        return await self._plane.client.find(resource, owner.name, owner.namespace)
+        return found or await self._plane.client.find(resource, owner.name, owner.namespace)
 
 
 def _is_as_desired(work: Work, desired: Manifest) -> bool:

@@ -2,16 +2,16 @@
 condition that says so."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
-
-import msgspec
 
 from controller_runtime import NEWS_SECONDS, StatusChange
 from kubeapi.resource import Resource
 from kubeclient import WorldError
-from leeward.api.meta import find_condition, put_condition
+from leeward.api.meta import find_condition
 from leeward.api.names import FEATURE_HELD_CONDITION
-from leeward.api.work import Binding, ResourceBindingStatus
+from leeward.api.work import Binding
+from leeward.core.binding_status import tell
 from leeward.core.propagation.held_features import HeldFeature, features_of, held_condition
 from leeward.runtime.controller_context import ControlPlane
 
@@ -33,10 +33,5 @@ class FeatureHolds:
         condition = held_condition(each for each in features_of(binding.spec) if not self._switched[each])
         if condition is None and find_condition(binding.status.conditions, FEATURE_HELD_CONDITION) is None:
             return
-        now = self._plane.clock.now()
-
-        def change(status: ResourceBindingStatus) -> ResourceBindingStatus:
-            conditions = put_condition(status.conditions, FEATURE_HELD_CONDITION, condition, now)
-            return msgspec.structs.replace(status, conditions=conditions)
-
+        change = partial(tell, told={FEATURE_HELD_CONDITION: condition}, now=self._plane.clock.now())
         self._plane.statuses.of(kind).post(binding, WRITER, StatusChange(change, on_failure), within=NEWS_SECONDS)
