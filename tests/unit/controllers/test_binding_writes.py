@@ -2,12 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from kubeapi.core import CONFIG_MAPS
+from kubeapi.meta import format_time
 from kubeclient import Request, Response
 from kubeserver.handler import StreamResponse
-from leeward.api.names import execution_space, work_name
+from leeward.api.meta import find_condition
+from leeward.api.names import BRAKE_NAME, LEAVING_CONDITION, SYSTEM_NAMESPACE, execution_space, work_name
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
+from leeward.api.work import BRAKE_ENGAGED
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy
+from tests.world.test_brake_holds_all import ONE_OF_TWO
 from tests.world.test_detection import answers
 
 WEB, BINDING, SPACE = work_name("Deployment", "web", "default"), "web-deployment", execution_space("member1")
@@ -55,6 +60,35 @@ def test_a_work_is_deleted_in_the_version_that_was_seen_s5() -> None:
         await world.sleep(60)
         assert len(deletes) == 2, "the first one was about a Work that had changed; it was looked at again"
         assert world.work("member1", WEB) is None
+
+    play(story, TWO)
+
+
+def test_s4_a_removal_that_is_said_to_wait_is_looked_at_when_the_brake_engages_before_that_is_written() -> None:
+    """The word itself comes back to who wrote it, and is looked at no more."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", ONE_OF_TWO))
+        await world.sleep(60)
+        (home,) = world.assigned(BINDING)
+        marks = {"since": format_time(world.clock.now())}
+
+        async def engage() -> None:
+            made = {"metadata": {"name": BRAKE_NAME}, "data": marks}
+            await world.client.create(CONFIG_MAPS, made, SYSTEM_NAMESPACE)
+            await world.sleep(1)
+
+        def is_said(request: Request) -> bool:
+            return request.path.endswith(f"/works/{WEB}/status") and LEAVING_CONDITION.encode() in request.body
+
+        said = before_first(world, is_said, engage)
+        await world.member(home).stop()
+        await world.until(lambda: bool(said), 900)
+        await world.sleep(10)
+        work = await world.client.get(WORKS, WEB, execution_space(home))
+        leaving = find_condition(work.status.conditions, LEAVING_CONDITION)
+        assert leaving is not None
+        assert leaving.reason == BRAKE_ENGAGED
 
     play(story, TWO)
 

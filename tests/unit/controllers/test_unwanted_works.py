@@ -12,12 +12,14 @@ from kubeapi.meta import Manifest
 from kubeclient import Conflict, NotFound
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
-from leeward.api.work import Binding, ResourceBinding, Work
+from leeward.api.work import CLUSTER_NOT_READY, Binding, ResourceBinding, Work
 from leeward.controllers.binding.unwanted_works import UnwantedWorks
 from leeward.controllers.binding.work_writing import WorkWriting, WrittenWorks
 from leeward.controllers.removals.removal_holds import RemovalHolds
 from leeward.core.copies.disruption import NO_SIZES
 from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
+from leeward.core.execution.removal import NOT_REPLACED
+from leeward.core.execution.removal_conditions import leaving
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from tests.builders import at
@@ -141,6 +143,24 @@ def test_s1_what_waits_stays_as_it_is_and_says_so(applied: bool) -> None:
         assert bool(seen.spec.suspend_dispatching) is not applied
 
     tell(story, held=True)
+
+
+@pytest.mark.parametrize("why", [CLUSTER_NOT_READY, NOT_REPLACED])
+def test_a_work_that_waits_for_its_cluster_is_looked_at_no_more_because_it_says_so(why: str) -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work()
+        writing = WorkWriting(removing.desk.plane, Reach())
+        work = await removing.desk.client.patch(WORKS, "web", {"spec": {"suspendDispatching": True}}, SPACE)
+        await removing.desk.plane.informers.of(WORKS).wait_synced()
+        await writing.leave(binding, work, leaving(MEMBER, why))
+        await asyncio.sleep(1)
+        seen = await removing.desk.seen()
+        assert seen.is_leaving
+        assert writing.is_written_here(seen) is (why == CLUSTER_NOT_READY)
+        await removing.desk.note()
+        assert not writing.is_written_here(await removing.desk.seen()), "others may change it"
+
+    tell(story)
 
 
 def test_s5_a_deletion_is_about_the_version_that_was_seen() -> None:
