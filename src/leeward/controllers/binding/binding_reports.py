@@ -174,9 +174,8 @@ class BindingReports:
             within = BOOKKEEPING_SECONDS
         told = partial(self._events.addresses_left_out, binding, items)
         self._post(resource, template, binding, change, within, told, is_paced=tells_first)
-        will_be = self._plane.statuses.of(resource).expected(template)
-        now = self._plane.clock.now()
-        return self._first.look_at(key_of(binding), now) if lacks_conditions(will_be) else None
+        turn = self._first.look_at(key_of(binding), self._plane.clock.now())
+        return turn if turn and lacks_conditions(self._plane.statuses.of(resource).expected(template)) else None
 
     async def _has_turn(
         self,
