@@ -38,7 +38,7 @@ def reconciled(world: World) -> Counter[str]:
 def test_an_application_is_looked_at_as_often_as_something_of_it_changes(
     applications: int, looks: int, most: int
 ) -> None:
-    """In a burst, as of the 24, it is not told that a copy starts."""
+    """Nothing tells in a burst, as of the 24, that a copy starts."""
 
     async def story() -> None:
         async with World(dict.fromkeys(("member1", "member2", "member3"), "Push"), Timing.karmada()) as world:
