@@ -65,10 +65,10 @@ def what_if(
 ) -> int:
     """Say what would happen if clusters failed, were drained, or if policies were others.
 
-    For every application: where it goes, what finds no room and why, what is held, when, and what is deleted on return.
+    For every application: where it goes, what does not fit and why, what is held, when, and what is deleted on return.
     Instants count from the first sign of a failure. Nothing is changed.
 
-    Exits 0 when all find room, 1 when something finds none or is held, 2 when it could not look.
+    Exits 0 when all of it fits, 1 when something does not or is held, 2 when it could not look.
     """
     from leeward.answers.imagined import ImaginedChange, select_clusters
     from leeward.answers.what_if import what_if as answer_what_if
