@@ -36,7 +36,7 @@ def test_the_questions_of_the_page_are_answered(directory: Path, capsys: pytest.
     exec(PYTHON.findall(PAGE.read_text())[0], {})
     assert capsys.readouterr().out.splitlines() == [
         "True",
-        "No eviction is planned; 3 of 3 replicas are known to be ready",
+        "No eviction is planned; 3 of 3 replicas are ready",
         "True",
     ]
 
