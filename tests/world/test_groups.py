@@ -322,7 +322,7 @@ def test_a_member_that_tolerates_the_outage_for_ever_holds_the_group() -> None:
         await world.member(home).stop()
         await world.until(lambda: held(world, WEB) == "GroupHeld", 900)
         await never_parted(world, 120)
-        assert f"it tolerates the taints of {home}" in said(world, WEB)
+        assert f"It tolerates the taints of {home}" in said(world, WEB)
 
     play(story, THREE)
 
