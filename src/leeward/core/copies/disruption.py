@@ -15,14 +15,13 @@ Nothing is remembered from one question to the next. Each is about the present k
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work, awaits_gate
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.copies.availability import NOTHING, Availability, at_instant, availability, wanted_by_itself
-from leeward.core.copies.evidence import told_to_run, was_there_before
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 
 NO_SIZES: Mapping[str, int] = {}
@@ -133,7 +132,7 @@ def copies_of(
 ) -> CopyTable:
     """The table of a binding; `works` are its Works by cluster. `sizes` are the replicas of Works that are larger than
     they are to be. `needs` are those of targets that override policies give other numbers; None: nobody has read the
-    policies, and the copy's own cluster tells it."""
+    policies, and of a copy that is not divided its own cluster tells it."""
     assigned = spec.assigned
     tasks = {task.from_cluster: task for task in spec.graceful_eviction_tasks}
     goes = Counter[str]()
@@ -147,20 +146,20 @@ def copies_of(
             given = None if given is None else spec.replicas
         there, work, home = sizes.get(name, there), works.get(name), clusters.get(name)
         rows[name] = _row_of(spec, work, home, tasks.get(name), now, assigned=given, there=there, watched=watched)
-    wishes = needs if needs is not None else _wishes(spec, rows, now)
-    rows |= {n: replace(rows[n], need=min(rows[n].need, wishes[n])) for n in rows.keys() & wishes.keys()}
+    wishes = needs if needs is not None else NO_SIZES if spec.is_divided else _wishes(rows)
+    rows = {name: _needing(row, wishes.get(name)) for name, row in rows.items()}
     instants = [at for row in rows.values() if (at := row.known.believed_from) is not None and at > now]
     return CopyTable(rows, _asked(spec, rows), min(instants, default=None))
 
 
-def _wishes(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy], now: datetime) -> Mapping[str, int]:
-    """Replicas that their clusters want of targets, but no fewer than others are to lose, though their Pods restart. A
-    part that is older than an eviction has a load of its own."""
-    loads = ((row, max(row.at_most, min(told_to_run(row.work), row.assigned + row.leaving))) for row in rows.values())
-    losing = sum(max(0, load - row.assigned) for row, load in loads)
-    began = max((task.creation_timestamp or now for task in spec.graceful_eviction_tasks), default=now)
-    own = {n for n, row in rows.items() if spec.is_divided and was_there_before(row.work, began, timedelta())}
-    return {name: max(row.wish, losing) for name, row in rows.items() if name not in own}
+def _wishes(rows: Mapping[str, KnownCopy]) -> Mapping[str, int]:
+    """Replicas that their clusters want of targets, but no fewer than others may lose: their load is to follow."""
+    losing = sum(max(0, row.at_most - row.assigned) for row in rows.values())
+    return {name: max(row.wish, losing) for name, row in rows.items() if row.wish < row.assigned}
+
+
+def _needing(row: KnownCopy, need: int | None) -> KnownCopy:
+    return row if need is None or need >= row.assigned else replace(row, need=need)
 
 
 def _asked(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy]) -> int:

@@ -45,10 +45,10 @@ def is_current(binding: Binding) -> bool:
     return applied is not None and applied.observed_generation == binding.metadata.generation
 
 
-def was_there_before(work: Work | None, began: datetime | None, apart: timedelta = CLOCKS_APART) -> bool:
+def was_there_before(work: Work | None, began: datetime | None) -> bool:
     """Tells whether the copy is older than the eviction that began then, and so replaces no copy that left."""
     made = work.metadata.creation_timestamp if work is not None else None
-    return made is not None and began is not None and made + apart < began
+    return made is not None and began is not None and made + CLOCKS_APART < began
 
 
 def is_fresh(work: Work, cluster: Cluster) -> bool:
@@ -199,10 +199,9 @@ def is_judged_well(status: ManifestStatus, replicas: int) -> bool:
     return health_rules_in(status).is_well and (_count(status, replicas) or 0) >= replicas
 
 
-def told_to_run(work: Work | None) -> int:
-    """Number of replicas that the cluster's own object has; 0 where that is not told, as of other kinds."""
-    statuses = work.status.manifest_statuses if work is not None else ()
-    return min((plausible_count(_fields(each).get("replicas")) for each in statuses), default=0)
+def wanted_there(status: ManifestStatus) -> int:
+    """Number of replicas that the member's own object has; 0 where it does not say so."""
+    return plausible_count(_fields(status).get("replicas"))
 
 
 def _count(status: ManifestStatus, whole: int) -> int | None:
