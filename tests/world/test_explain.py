@@ -105,9 +105,7 @@ async def test_each_instant_of_an_outage_is_told_before_it_comes_and_so_is_where
     assert told.reasons_at == leaves
     of_cluster = await explain_cluster(world, "member1")
     assert leaves == instant_of(of_cluster, "1 application leaves member1")
-    assert leaves == instant_of(of_cluster, "1 application would leave member1, and cannot move"), (
-        "solo has no other place"
-    )
+    assert leaves == instant_of(of_cluster, "1 application cannot leave member1"), "solo has no other place"
     (kept,) = [verdict.clusters for verdict in told.verdicts if not verdict.plugin]
     await world.until(lambda: NO_EXECUTE in world.taints("member1"))
     assert abs(world.clock.now() - taint) <= WITHIN
@@ -141,7 +139,7 @@ async def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_
     assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
     helps = {each.change: each.effect for each in told.helps}
     assert helps["add member2 and member3 to the policy"] == "2 more replicas would fit in member2, member3"
-    assert helps["if member1 comes back"] == "the 2 replicas there are seen again at once"
+    assert helps["if member1 comes back"] == "the 2 replicas there count again at once"
 
     await world.client.patch(POLICIES, "solo", {"spec": {"placement": {"clusterAffinity": None}}}, "default")
     await world.until(lambda: sum(world.assigned(SOLO).get(name, 0) for name in ("member2", "member3")) == 2)

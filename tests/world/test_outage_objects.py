@@ -176,7 +176,7 @@ async def test_who_will_find_no_place_is_not_said_to_leave(world: World) -> None
     await world.sleep(60)
     taint, leaves, stays = await to_come(world)
     assert taint.sentence.startswith("member1 gets the taint NoExecute")
-    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application would leave, and cannot move"}
+    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application cannot leave"}
     details = [finding.details for finding in (await look_at_fleet(world.client, world.clock)).findings]
     assert any("1 cannot move" in detail for each in details for detail in each)
 

@@ -346,7 +346,7 @@ async def test_what_was_evicted_and_runs_on_because_of_a_foreign_finalizer_is_to
         assert await told(world, kind, name, BLOCKED) == [blocked(world)]
     explained = explain_binding(await picture(world), BindingName("default", WEB))
     assert explained.needs_somebody
-    assert explained.headline == f"The application is still in a former cluster (Finalizers): {blocked(world)}"
+    assert explained.headline == f"The application still has an old copy (Finalizers): {blocked(world)}"
     assert f"{blocked(world).rstrip('.')} (Finalizers)." in explained.why
     await world.sleep(60)
     before = version(world)

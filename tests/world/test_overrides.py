@@ -243,7 +243,7 @@ async def test_a_template_waits_for_the_overrides_that_its_policy_depends_on(wor
     template = await world.client.get(DEPLOYMENTS, "web", "default")
     assert "propagationpolicy.karmada.io/permanent-id" not in template["metadata"].get("labels", {})
     assert await events(world, "ApplyPolicyFailed") == [
-        ("Deployment", "Policy default/web waits for the override policy ours: create ours")
+        ("Deployment", "Policy default/web waits: the override policy ours does not exist")
     ]
     await world.client.create(OVERRIDES, overriding("ours", {}, imageOverrider=tagged("1")), "default")
     await world.sleep(60)

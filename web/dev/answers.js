@@ -100,7 +100,7 @@ function detail() {
         },
         {
           change: "if fra-2 comes back",
-          effect: "its 3 replicas are seen again at once",
+          effect: "its 3 replicas count again at once",
           command: "leeward explain cluster/fra-2",
         },
       ],

@@ -303,7 +303,7 @@ def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterato
     for name, replicas in kept.items():
         if _is_lost(state, name):
             is_one = replicas == 1 or not binding.spec.is_divided
-            said = f"{'the copy there is' if is_one else f'the {replicas} replicas there are'} seen again at once"
+            said = f"{'the copy there counts' if is_one else f'the {replicas} replicas there count'} again at once"
             yield Help(f"if {name} comes back", said, _look_at(name))
 
 

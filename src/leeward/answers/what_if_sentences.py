@@ -67,9 +67,7 @@ def _fate_of(only: ApplicationFate) -> str:
 def brake_sentence(told: WhatIf) -> str:
     if told.braked:
         return "the brake engages, and stops automatic evictions"
-    silent = (
-        "; if connections to the clusters time out, and are not refused, it stops evictions (--silent-clusters-hold)"
-    )
+    silent = ", unless connections to the clusters time out (--silent-clusters-hold)"
     return f"the brake does not engage{silent if told.held_if_silent else ''}"
 
 

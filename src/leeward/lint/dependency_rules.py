@@ -87,7 +87,7 @@ def services_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
         if left and may_need_service(claim.binding):
             named = ", ".join(str(each.template) for each in found)
             where = f"{claim.template} may be placed in {', '.join(left)}"
-            said = f"{where}. {named}, which selects its Pods, must not be placed there"
+            said = f"{where}. {named}, which selects its Pods, is not allowed there by its policy"
             others = tuple(each.policy.source for each in found)
             yield Diagnostic(claim.template, said, _POD_LABELS, others=(claim.policy.source, *others))
 

@@ -31,7 +31,7 @@ HINDRANCES: Mapping[str, str] = {
     REFUSED_CONDITION: "is refused",
     REPLACEMENT_HELD_CONDITION: "waits for a gate",
     OVERRIDE_FAILED_CONDITION: "is not overridden",
-    REMOVAL_BLOCKED_CONDITION: "is still in a former cluster",
+    REMOVAL_BLOCKED_CONDITION: "still has an old copy",
     VOLUMES_HELD_CONDITION: "is not made, for its volumes",
     REACHABLE_CONDITION: "is not reachable",
 }

@@ -217,7 +217,7 @@ def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) ->
     due = Counter((at, is_held) for at, is_held in instants if at is not None and at > now)
     for at, is_held in sorted(due):
         number = due[at, is_held]
-        verbs = (("would leave, and cannot move",) * 2) if is_held else ("leaves", "leave")
+        verbs = (("cannot leave",) * 2) if is_held else ("leaves", "leave")
         yield _line(outage, at, Tone.TO_COME, f"{_applications(number)} {verbs[number > 1]}")
     if (returning := return_to_come(outage)) is not None:
         yield returning

@@ -301,8 +301,7 @@ def test_what_was_taken_out_and_is_still_there_is_named() -> None:
         ),
     )
     assert only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),))).sentence == (
-        "Deployment payments/web is still in a former cluster (ForeignFinalizers) since 02:30:17 (11 min ago): "
-        "in b: x/y"
+        "Deployment payments/web still has an old copy (ForeignFinalizers) since 02:30:17 (11 min ago): in b: x/y"
     )
 
 

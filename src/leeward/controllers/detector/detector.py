@@ -145,7 +145,7 @@ class Detector:
         policy = await self._matching.find(template, claimed)
         self._plane.metrics.propagation.matched_policy(self._plane.clock.monotonic() - started)
         if policy is not None and (missing := await self._dependent_overrides.missing(policy, key)):
-            message = f"Policy {name_of_policy(policy)} waits for the override policy {missing}: create {missing}"
+            message = f"Policy {name_of_policy(policy)} waits: the override policy {missing} does not exist"
             self._recorder.warning(resource, template, "ApplyPolicyFailed", message)
             return None
         claimant = self._matching.claiming(template, claimed)
