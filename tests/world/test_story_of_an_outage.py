@@ -90,7 +90,7 @@ async def test_s4_it_is_told_why_nothing_moves_while_the_brake_holds(world: Worl
     for kind, name in (("ResourceBinding", NGINX), ("Deployment", "nginx")):
         ((_, why),) = [each for each in await told(world, kind, name) if "Failed" in each[0]]
         assert why.startswith(
-            "not evicted from member1 (cluster.karmada.io/not-ready:NoExecute), because most of the fleet"
+            "not evicted from member1 (cluster.karmada.io/not-ready:NoExecute), because too many clusters"
         )
         assert "`leeward brake release`" in why
 

@@ -112,10 +112,15 @@ def format_micro_time(instant: datetime) -> str:
 
 def parse_time(text: str) -> datetime:
     """Reads RFC 3339, as an instant that can be counted from. Raises: ValueError."""
+    return countable(exact_time(text))
+
+
+def exact_time(text: str) -> datetime:
+    """Reads RFC 3339. Raises: ValueError."""
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")
-    return countable(instant)
+    return instant
 
 
 def labels_of(manifest: ReadOnlyManifest) -> dict[str, str]:

@@ -5,6 +5,7 @@ import base64
 import gzip
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import aiohttp
@@ -262,7 +263,7 @@ async def _older_server(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
                 break
     else:
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 7\r\n\r\nno SPDY")
-    writer.close()
+    await closed(writer)
 
 
 def upgrading(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], path: str) -> None:
@@ -336,13 +337,19 @@ class TunnellingProxy:
             there, back = await asyncio.open_connection(host, int(port))
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             await asyncio.gather(pump(reader, back), pump(there, writer))
-        writer.close()
+        await closed(writer)
 
 
 async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(1000):
         writer.write(data)
+    await closed(writer)
+
+
+async def closed(writer: asyncio.StreamWriter) -> None:
     writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 @pytest.mark.parametrize("password", ["secret", "other"])
@@ -369,7 +376,8 @@ def test_an_upgrade_goes_through_a_proxy(password: str, tmp_path: Path) -> None:
                 assert isinstance(answer, Conversation)
                 await answer.send(b"end")
                 assert b"".join([piece async for piece in answer.pieces]) == b"earlyendend"
-        await forwarder.close()
+            await forwarder.close()
+            await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
         assert proxy.asked == [f"CONNECT 127.0.0.1:{port}"]
 
     asyncio.run(main())

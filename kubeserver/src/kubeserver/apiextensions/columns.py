@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from kubeapi.jsonpath import PathTooLarge, compile_path, printed
-from kubeapi.meta import ReadOnlyManifest, parse_time
+from kubeapi.meta import ReadOnlyManifest, exact_time
 from kubeserver.kinds.columns import age
 from kubeserver.kinds.kind import Cell, Column
 
@@ -65,7 +65,7 @@ def _date(value: Any, now: datetime) -> str | None:
     if not isinstance(value, str):
         return None
     try:
-        parse_time(value)
+        exact_time(value)
     except ValueError:
         return "<invalid>"
     return age(value, now)

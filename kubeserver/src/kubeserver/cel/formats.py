@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 
-from kubeapi.meta import parse_time
+from kubeapi.meta import exact_time
 from kubeserver import names
 from kubeserver.cel.function import Function, Typed
 from kubeserver.cel.network import read_url
@@ -54,7 +54,7 @@ _FORMATS: Mapping[str, Callable[[str], list[str]]] = {
     "uuid": _matching(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", "UUID"),
     "byte": _readable(lambda text: base64.b64decode(text or "?", validate=True), "base64"),
     "date": _readable(lambda text: date.fromisoformat((_DAY.fullmatch(text) and text) or ""), "date"),
-    "datetime": _readable(parse_time, "time in RFC 3339"),
+    "datetime": _readable(exact_time, "time in RFC 3339"),
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography import x509
 
-from kubeapi.meta import ReadOnlyManifest, parse_time
+from kubeapi.meta import ReadOnlyManifest, exact_time
 from kubeserver.auth.tokens.bootstrap import SECRET_TYPE
 from kubeserver.values import entries, section
 
@@ -90,6 +90,6 @@ def _later(instant: datetime, passed: timedelta) -> datetime:
 
 def _instant(text: object) -> datetime | None:
     try:
-        return parse_time(text) if isinstance(text, str) else None
+        return exact_time(text) if isinstance(text, str) else None
     except ValueError:
         return None

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, cast
 
-from kubeapi.meta import ReadOnlyManifest, parse_time
+from kubeapi.meta import ReadOnlyManifest, exact_time
 from kubeserver.kinds.kind import Cell, Column
 from kubeserver.values import section
 
@@ -78,7 +78,7 @@ def since(path: str, missing: str = UNKNOWN) -> Cell:
 def age(instant: str, now: datetime) -> str:
     """The time since `instant`, in at most two units."""
     try:
-        return duration(int((now - parse_time(instant)).total_seconds()))
+        return duration(int((now - exact_time(instant)).total_seconds()))
     except ValueError:
         return UNKNOWN
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubeapi.diff import is_equal
-from kubeapi.meta import Manifest, format_micro_time, parse_time
+from kubeapi.meta import Manifest, exact_time, format_micro_time
 from kubeapi.status import Problem
 from kubeserver.kinds.pod_rules.texts import named, one_of
 from kubeserver.names import dns_subdomain
@@ -99,14 +99,14 @@ def default_lease(manifest: Manifest) -> None:
 
 def _micro(text: str) -> str:
     try:
-        return format_micro_time(parse_time(text))
+        return format_micro_time(exact_time(text))
     except ValueError:
         return text
 
 
 def _is_time(text: str) -> bool:
     try:
-        parse_time(text)
+        exact_time(text)
     except ValueError:
         return False
     return True

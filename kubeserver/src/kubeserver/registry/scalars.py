@@ -5,7 +5,7 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.base64_text import read_base64, write_base64
-from kubeapi.meta import format_micro_time, format_time, parse_time
+from kubeapi.meta import exact_time, format_micro_time, format_time
 from kubeapi.quantity import canonical_quantity
 from kubeserver.registry.decoding_errors import DecodingError, Place
 from kubeserver.serialization.json_text import json_name
@@ -89,7 +89,7 @@ def _read_time(kind: str, value: Any) -> str:
             raise DecodingError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{part}"')
         rest = rest[found.end() :]
     try:
-        instant = parse_time(re.sub(r"(?<=T)(?=\d:)", "0", value))
+        instant = exact_time(re.sub(r"(?<=T)(?=\d:)", "0", value))
         return format_micro_time(instant) if exact else format_time(instant)
     except (ValueError, OverflowError):
         raise DecodingError(f'parsing time "{value}": day out of range') from None
@@ -98,7 +98,7 @@ def _read_time(kind: str, value: Any) -> str:
 def _is_instant(text: str) -> bool:
     """Days and hours have an end: who reads it later relies on that."""
     try:
-        parse_time(text)
+        exact_time(text)
     except ValueError:
         return False
     return True

@@ -120,6 +120,5 @@ def why_volumes_stay(binding: Binding) -> str:
     return (
         f"the volumes of its claims ({first_of(noted_claims(binding)) or UNKNOWN}) would stay behind. The new copy "
         f"would start empty. If the storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true; "
-        f"purgeMode {PurgeMode.NEVER} overrules the annotation. With purgeMode {PurgeMode.DIRECTLY} it moves without "
-        "its data"
+        f"purgeMode {PurgeMode.NEVER} overrules it. With purgeMode {PurgeMode.DIRECTLY} it moves without its data"
     )

@@ -16,7 +16,7 @@ import msgspec
 
 from kubeapi import codec
 from kubeapi.loop import Clock
-from kubeapi.meta import parse_time
+from kubeapi.meta import exact_time
 from kubeserver.auth.tokens.jwt import Claims, Reference, looks_like_token, parse_token, render_token
 from kubeserver.auth.tokens.keys import SigningKey
 from kubeserver.handler import User
@@ -87,7 +87,7 @@ class ServiceAccountTokens:
         return metadata.uid == reference.uid and not self._is_ending(metadata.deletion_timestamp)
 
     def _is_ending(self, deleted_at: str) -> bool:
-        return bool(deleted_at) and parse_time(deleted_at) < self._clock.now() - ENDING
+        return bool(deleted_at) and exact_time(deleted_at) < self._clock.now() - ENDING
 
 
 def _user_of(claims: Claims) -> User:

@@ -17,7 +17,7 @@ import msgspec
 
 from kubeapi import codec
 from kubeapi.loop import Clock
-from kubeapi.meta import parse_time
+from kubeapi.meta import exact_time
 from kubeserver.handler import User
 from kubeserver.store import Record, Store
 
@@ -102,7 +102,7 @@ def _lasts(expiration: str, now: datetime) -> bool:
     if not expiration:
         return True
     try:
-        return now < parse_time(expiration)
+        return now < exact_time(expiration)
     except ValueError:
         return False
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from kubeapi.meta import ReadOnlyManifest, parse_time
+from kubeapi.meta import ReadOnlyManifest, exact_time
 from kubeserver.kinds.autoscaler_targets import targets
 from kubeserver.kinds.columns import (
     AGE,
@@ -85,8 +85,8 @@ def _job_duration(job: ReadOnlyManifest, now: datetime) -> str:
     started, ended = at(job, "status.startTime"), at(job, "status.completionTime")
     if not started:
         return ""
-    end = parse_time(ended) if ended else now
-    return duration(int((end - parse_time(started)).total_seconds()))
+    end = exact_time(ended) if ended else now
+    return duration(int((end - exact_time(started)).total_seconds()))
 
 
 _TEMPLATE = (

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kubeapi import codec
-from kubeapi.meta import parse_time
+from kubeapi.meta import exact_time
 from kubeapi.protobuf_wire import bytes_field, double_field, integer_field, text_field
 from kubeserver.structures.numbers import numbers_of
 from kubeserver.structures.structure import Structure
@@ -84,6 +84,6 @@ def _scalar(number: int, type_name: str, value: Any) -> bytes:
 
 
 def _instant(text: str) -> bytes:
-    since = parse_time(text) - _EPOCH
+    since = exact_time(text) - _EPOCH
     seconds = since.days * 86_400 + since.seconds
     return integer_field(1, seconds) + integer_field(2, since.microseconds * 1000)
