@@ -60,7 +60,7 @@ def test_what_is_told_beforehand_comes_true_is_explained_and_remembered_and_noth
         fleet.eventually(lambda: has_moved_to(fleet, fate["after"]), "it is where what-if has said")
         fleet.eventually(lambda: "moved" in fleet.kubectl("get", "outages", "-o", "yaml"), "the outage is written down")
         (running,) = (each for each in asked(FINDINGS, "timeline")["outages"] if each["running"])
-        assert (running["cluster"], running["headline"].partition(",")[0]) == ("member1", "member1")
+        assert (running["cluster"], running["headline"].partition(" ")[0]) == ("member1", "member1")
         assert "member1" in said(viewer, FINDINGS, "explain", "cluster/member1")
     finally:
         fleet.members["member1"].restart()

@@ -1,9 +1,10 @@
 """Places of bindings, and what users asked for, in the end of a history, and when two such ends agree."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION
 from leeward.api.names import FLAPPING_TAINT, MEMORY_ANNOTATION
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from simulator.histories.checkers.quotas import EXCEEDED, refusal_in
@@ -57,13 +58,16 @@ def wanted(truth: GroundTruth) -> dict[str, object]:
 def places(truth: GroundTruth) -> dict[str, Place]:
     """Places by binding. None where a cluster is held down because it flapped: nothing goes there for an hour. None
     either where room is short, or a quota refuses somebody: who has it is up to who came first; nor where application
-    failover has left clusters, for one that takes as long as copies need to begin leaves those that begin together."""
+    failover has left clusters, for one that takes as long as copies need to begin leaves those that begin together; nor
+    where a group is parted: which of its members could move was up to the order of wishes and outages."""
     if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.taints):
         return {}
     if any(_has_failed(binding) for binding in truth.bindings.values()):
         return {}
     placed = {key: binding for key, binding in truth.bindings.items() if binding.spec.placement is not None}
     if any(_is_short(binding.spec) or refusal_in(binding) == EXCEEDED for binding in placed.values()):
+        return {}
+    if _is_parted(truth.bindings.values()):
         return {}
     return {str(key): place_of(binding) for key, binding in placed.items()}
 
@@ -81,6 +85,17 @@ def place_of(binding: ResourceBinding) -> Place:
     crowded = spec.is_divided and by_room and asked == str(LARGE_CPU)
     replicas = {target.name: target.replicas for target in spec.clusters}
     return Place(replicas, spec.is_divided, choosy, roomless, crowded)
+
+
+def _is_parted(bindings: Iterable[ResourceBinding]) -> bool:
+    """Tells whether members of a group are in more than one cluster."""
+    places = {
+        (group, target.name)
+        for binding in bindings
+        if (group := binding.metadata.annotations.get(MOVES_WITH_ANNOTATION))
+        for target in binding.spec.clusters
+    }
+    return len(places) > len({group for group, _ in places})
 
 
 def _has_failed(binding: ResourceBinding) -> bool:

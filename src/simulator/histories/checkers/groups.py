@@ -33,9 +33,11 @@ class GroupsChecker:
         self._look_at = 0.0
 
     def look(self, change: Change) -> Iterator[Violation]:
-        if change.kind == "/work.karmada.io/resourcebindings/" and _wish(change.old) != _wish(change.new):
+        if change.kind == "/work.karmada.io/resourcebindings/":
+            is_told = change.new is not None and _hold(change.new) == "GroupHeld"
             for pair in [pair for pair in self._since if change.key in pair and self._since[pair] is not None]:
-                self._since[pair] = change.seconds
+                if is_told or _wish(change.old) != _wish(change.new):
+                    self._since[pair] = None if is_told else change.seconds
         return iter(())
 
     def overdue(self, now: float) -> Iterator[Violation]:
