@@ -167,6 +167,6 @@ async def test_what_if_tells_that_silence_would_be_held_and_a_refusal_not(
     await place(world, places)
     told = what_if(await picture(world), ImaginedChange(frozenset({"member1", "member2"})))
     assert (told.braked, told.held_if_silent) == (False, held)
-    assert ("if connections to the clusters time out" in brake_sentence(told)) is held
+    assert ("unless connections to the clusters time out" in brake_sentence(told)) is held
     one = what_if(await picture(world), ImaginedChange(frozenset({"member1"})))
     assert not one.held_if_silent
