@@ -47,7 +47,7 @@ _IMPERSONATION_PREFIX = "impersonate-"
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A connection that speaks the protocol `upgrade`: its pieces as they come, and the way to send some. `pieces` must
-    be closed, which ends it. `headers` are what the server has said of it."""
+    be closed, which ends it. `headers` are those of its answer."""
 
     pieces: AsyncGenerator[bytes, None]
     send: Callable[[bytes], Awaitable[None]]

@@ -60,7 +60,7 @@ async def upgrade(
 
     Whoever calls bounds the time that it takes.
     """
-    lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {url.authority}"]
+    lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {address_of(url)}"]
     lines += [f"{name}: {value}" for name, value in headers]
     if any(_ENDS.search(line) for line in lines):
         raise ValueError("a header holds the end of a line")
@@ -74,8 +74,13 @@ async def upgrade(
         return None
     if any(_ENDS.search(line) for line in head):
         writer.transport.abort()
-        raise ConnectionResetError("the server has answered with what is no head of HTTP")
+        raise ConnectionResetError("the server's answer has no head of HTTP")
     return Upgraded(_parsed(head[1:]), _chunks(reader, writer), writer)
+
+
+def address_of(url: URL) -> str:
+    """Host and port as a request names them: an IPv6 address in brackets (RFC 3986, 3.2.2)."""
+    return f"{url.host_subcomponent}:{url.port}"
 
 
 async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lines: list[str]) -> list[str]:
@@ -97,14 +102,15 @@ async def _tunnel(
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connects to the server through the proxy (RFC 9110, 9.3.6). Raises: OSError, ssl.SSLError, ForbiddenAddress."""
     reader, writer = await _connect(proxy, ssl.create_default_context() if proxy.scheme == "https" else None, rules)
-    lines = [f"CONNECT {url.host}:{url.port} HTTP/1.1", f"Host: {url.host}:{url.port}"]
+    server = address_of(url)
+    lines = [f"CONNECT {server} HTTP/1.1", f"Host: {server}"]
     if proxy.user is not None:
         credential = base64.b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
         lines.append(f"Proxy-Authorization: Basic {credential}")
     first, *_ = await _ask(reader, writer, lines)
     if first.split(" ")[1:2] != [_TUNNELLED]:
         writer.transport.abort()
-        raise ConnectionResetError(f"the proxy opens no way to {url.host}:{url.port}: {first[:100]}")
+        raise ConnectionResetError(f"the proxy opens no way to {server}: {first[:100]}")
     if tls is not None:
         try:
             await writer.start_tls(tls, server_hostname=url.host)

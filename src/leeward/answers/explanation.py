@@ -225,7 +225,7 @@ def _way_back(binding: Binding) -> str:
 
 
 def _outages(state: FleetState, binding: Binding) -> Iterator[str]:
-    """`a, b are down`, and `c is not seen`: of what refuses only to be looked into, nobody knows that it is down."""
+    """`a, b are down`, and `c is not seen`: nobody knows that a cluster is down which only refuses a look."""
     known = (state.clusters.get(target.name) for target in binding.spec.clusters)
     there = [cluster for cluster in known if cluster is not None and has_outage(cluster)]
     unseen = [cluster.name for cluster in there if cluster.ready is not None and is_uncollected(cluster.ready)]

@@ -104,7 +104,7 @@ def _with_second_opinion(state: FleetState, report: LossReport) -> LossReport:
 
 
 def coverage_of(fleet: FleetNow, clusters: Sequence[str]) -> list[LossCoverage]:
-    """Coverage of the loss of each of these alone: what cannot move. The control plane, which looks by
+    """Coverage of the loss of each of these alone: replicas that cannot move. The control plane, which looks by
     itself, asks for it."""
     state = FleetState(
         RecordedFleet(

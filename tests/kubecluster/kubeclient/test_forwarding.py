@@ -11,11 +11,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from kubeapi.errors import Unreachable
 from kubeapi.transport import Request, Response
 from kubeclient.connection import Connection
 from kubeclient.forwarding import Conversation, Forwarded, Forwarder
+from kubeclient.upgrading import address_of
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User, WayBack
 from kubeserver.http.front import HttpFront
@@ -319,6 +321,11 @@ def test_where_the_server_wants_no_upgrade_its_answer_says_why() -> None:
         assert b"no SPDY" in await reader.read(100)
 
     upgrading(talk, "/other")
+
+
+@pytest.mark.parametrize("server", ["[fd00::1]:6443", "member.example.com:443", "127.0.0.1:6443"])
+def test_a_server_is_named_in_an_upgrade_as_in_its_address(server: str) -> None:
+    assert address_of(URL(f"https://{server}/exec")) == server
 
 
 class TunnellingProxy:
