@@ -20,7 +20,7 @@ from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
 from leeward.core.cluster_health.outage import Outcome, held_when_due
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
-from leeward.core.copies.availability import availability
+from leeward.core.copies.availability import availability, wanted_by_itself
 from leeward.core.copies.evidence import is_current
 from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.due_evictions import decide_stay
@@ -143,10 +143,10 @@ def _is_replaced(
 
 
 def _serves(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
-    """Tells whether all replicas of a copy surely serve. One whose own rollout stands still may, as for the end of an
-    eviction."""
+    """Tells whether all replicas of a copy surely serve, or all that its own cluster wants. One whose own rollout
+    stands still may, as for the end of an eviction."""
     known = availability(work, cluster, replicas)
-    return known.is_whole or known.at_least >= max(1, replicas)
+    return known.is_whole or known.at_least >= max(1, replicas) or wanted_by_itself(work, cluster) > 0
 
 
 def decide_state(sight: CopySight, before: MoveState | None, there: ClusterSight) -> tuple[MoveState, str, str]:

@@ -15,7 +15,7 @@ from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import ALWAYS, Gap, WatchedTime
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.outages.sight import ClusterSight, CopySight, decide_state, sight_of
-from tests.builders import aggregated, at, binding, cluster, divided, duplicated, targets, works
+from tests.builders import aggregated, at, binding, cluster, divided, duplicated, targets, wanting, work, works
 from tests.unit.core.outages.looks import NO_EXECUTE, elsewhere, gone, held, here, lost
 
 SHARES = divided({"member1": 1, "member2": 1, "member3": 1})
@@ -122,13 +122,15 @@ def stalled(**ready: int) -> dict[str, Work]:
         (bound(placement=COPIES, member2=1), works({"member2": 1}), True),
         (bound(placement=COPIES, member2=4, member3=4), stalled(member2=4, member3=4), True),
         (bound(placement=COPIES, member2=4, member3=4), stalled(member2=4, member3=3), False),
+        (bound(member2=4), {"member2": wanting(2, work("member2", 2))}, True),
+        (bound(member2=4), {"member2": wanting(3, work("member2", 2))}, False),
         (aggregated(bound(member2=4), 0), works({"member2": 4}), False),
     ],
     ids=[
         "healthy elsewhere", "not all of it", "in another cluster", "nothing seen", "too few are placed",
         "more are placed", "in two clusters", "in one of two", "a part has left", "nothing has left", "no place",
         "a copy", "a copy that asks for less", "a rollout that stands still", "one that costs a replica",
-        "a binding that is not rendered",
+        "its own autoscaler wants fewer", "not all that its own autoscaler wants", "a binding that is not rendered",
     ],
 )  # fmt: skip
 def test_s1_it_is_replaced_once_all_that_is_asked_for_is_seen_to_serve_elsewhere(
