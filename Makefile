@@ -97,8 +97,8 @@ nightly: setup  ## what is too long for every commit, on seeds that nobody has s
 	@$(MAKE) dist
 	@$(MAKE) mutants ALL=1
 
-mutants: setup  ## small faults, one at a time, that tests must notice: where lines changed since main (BASE=rev, ONLY=core.execution, ALL=1)
-	@$(BIN)/python -m tests.mutants $(if $(ALL),--all) $(if $(ONLY),--only $(ONLY)) $(if $(BASE),--base $(BASE))
+mutants: setup  ## small faults, one at a time, that tests must notice: where lines changed since main (BASE=rev, ONLY=core.execution, ALL=1, SAMPLE=n, TESTS=files)
+	@$(BIN)/python -m tests.mutants $(if $(ALL),--all) $(if $(ONLY),--only $(ONLY)) $(if $(BASE),--base $(BASE)) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(TESTS),--tests $(TESTS))
 
 fast: setup  ## the inner loop: as check, of the files that differ from main, and the tests of what they touch
 	@scripts/fast

@@ -26,7 +26,6 @@ from tests.mutants.session import NO_TESTS, SURVIVED, Orders, function_of
 from tests.mutants.survivors import Entry
 
 NAME = re.compile(r"^(?P<module>.+)\.(?:x_(?P<function>.+)|xǁ(?P<kind>.+)ǁ(?P<method>.+))__mutmut_\d+$")
-COPIED = ("src", "kubeserver", "tests", "bench", "docs", "deploy", "scripts", "README.md", "Makefile")
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,26 @@ def play(
     """The mutants of the targets that are drawn, played against the tests of their room."""
     with tempfile.TemporaryDirectory(prefix="leeward-mutants-") as folder:
         tree = Path(folder)
-        for name in COPIED:
-            source = ROOT / name
-            (shutil.copytree if source.is_dir() else shutil.copy2)(source, tree / name)
+        copy_sources(tree)
         mutants = [each for target in targets for each in drawing.of(target.module, _mutate(tree, target))]
         orders = Orders(mutants, room.tests, children, seconds, str(tree / "results"))
         texts: dict[str, dict[str, list[str]]] = {}
         return [_played(line, tree, texts) for line in _results(tree, orders)]
+
+
+def copy_sources(tree: Path) -> None:
+    """All files of the repository that git knows or would add, as they are now: a test may read any of them."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (source := ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, tree / name)
 
 
 def _mutate(tree: Path, target: Target) -> list[str]:

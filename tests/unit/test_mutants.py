@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from mutmut.mutation.file_mutation import mutate_file_contents
 
-from tests.mutants.playing import Drawing, Played
-from tests.mutants.scope import all_targets, changed_lines, functions_at
+from tests.mutants.playing import Drawing, Played, copy_sources
+from tests.mutants.scope import ROOT, all_targets, changed_lines, functions_at
 from tests.mutants.session import BROKEN, KILLED, NO_TESTS, SURVIVED, Orders, Player
 from tests.mutants.survivors import judge, read_survivors
 
@@ -137,6 +137,12 @@ def test_thrice():
 def test_wait():
     assert not sums.wait()
 """
+
+
+def test_the_copy_that_is_mutated_has_every_file_that_a_test_may_read(tmp_path: Path) -> None:
+    copy_sources(tmp_path)
+    for name in ("ARCHITECTURE.md", "pyproject.toml", "tests/data/tidy.toml", "src/leeward/core/left_works.py"):
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 def test_each_mutant_is_played_against_the_tests_that_reach_it_and_finds_nothing_that_others_have_cached(
