@@ -7,18 +7,21 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from kubeapi.core import Taint
+from kubeapi.core import Taint, Toleration
 from leeward.api.cluster import Cluster
 from leeward.api.failback import FailbackOptions
 from leeward.api.names import FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION, FLAPPING_ANNOTATION, HOME_ANNOTATION
 from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
-from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, TargetComponent, Work
 from leeward.core.cluster_health.watched_time import ALWAYS
 from leeward.core.eviction.due_evictions import Eviction
-from leeward.core.eviction.failback import Failback, decide_failback
+from leeward.core.eviction.failback import Failback, decide_failback, step_between_terms
 from leeward.core.eviction.original_placement import (
     OriginalPlacement,
     failback_options,
+    first_missed,
+    forgotten,
+    given_up,
     goal_of,
     original_placement_patch,
     parse_original_placement,
@@ -268,6 +271,7 @@ def ready_since(seconds: float | None, ready: str = "True") -> Cluster:
 
 HELD_DOWN = cluster("a", taints=(Taint("leeward.dev/flapping", "NoSchedule", time_added=at(0)),))
 TOLERATED = cluster("a", taints=(Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(580)),))
+TOLERANT = msgspec.structs.replace(SHARES, cluster_tolerations=(Toleration(operator="Exists"),))
 CORDONED = cluster("a", taints=(Taint("example.com/x", "NoSchedule"),))
 
 
@@ -275,9 +279,11 @@ CORDONED = cluster("a", taints=(Taint("example.com/x", "NoSchedule"),))
     ("bound", "copies", "clusters"),
     [
         (FOUR, WELL, (dead("a"), B)),
+        (FOUR, WELL, (cluster("a", None), B)),
         (FOUR, WELL, (ready_since(None), B)),
         (FOUR, WELL, (ready_since(0, "Unknown"), B)),
         (FOUR, WELL, (HELD_DOWN, B)),
+        (away(TOLERANT, 8, b=8), WELL, (HELD_DOWN, B)),
         (FOUR, WELL, (TOLERATED, B)),
         (FOUR, WELL, (CORDONED, B)),
         (FOUR, works({"b": 7}), (A, B)),
@@ -287,7 +293,8 @@ CORDONED = cluster("a", taints=(Taint("example.com/x", "NoSchedule"),))
         (away(divided({"b": 1}), 8, b=8), WELL, (A, B)),
     ],
     ids=[
-        "not back", "back since nobody knows", "not heard of", "held down", "to be left again", "cordoned",
+        "not back", "not seen yet", "back since nobody knows", "not heard of", "held down",
+        "held down, and tolerated", "to be left again", "cordoned",
         "a copy is not whole", "a copy is not seen", "a spec that is not rendered", "another is lost", "not asked for",
     ],
 )  # fmt: skip
@@ -310,6 +317,8 @@ def test_who_is_trusted_returns_and_the_next_is_looked_at_when_it_will_be() -> N
     assert both.spec.clusters == targets(a=2, b=6), "the greatest lack first"
     nobody = decide(FOUR, homes, WELL, dead("a"), B, later)
     assert (nobody.spec, nobody.wake_at) == (None, at(900))
+    assert decide(FOUR, homes, WELL, ready_since(400), B, later).wake_at == at(900), "the first of them"
+    assert decide(aggregated(FOUR, 0), homes, WELL, A, B, later).wake_at == at(900), "though no step may be taken"
 
 
 def test_no_more_returns_than_there_is_room_for() -> None:
@@ -337,6 +346,15 @@ def test_one_copy_returns_for_one_that_was_not_there_before() -> None:
     both = decide(strangers, {"a": 3, "b": 3}, works({"d": 3, "c": 3}), A, B, C, cluster("d"))
     assert both.spec is not None
     assert both.spec.clusters == targets(a=3, d=3), "step by step, by name"
+
+
+def test_a_copy_that_returns_has_the_components_of_the_others_and_all_of_the_other_leaves() -> None:
+    parts = (TargetComponent("driver", 1), TargetComponent("executor", 2))
+    bound = changed(away(pair(), 3), clusters=tuple(TargetCluster(name, 5, components=parts) for name in "bc"))
+    found = decide(bound, {"a": 3, "b": 3}, works({"b": 5, "c": 5}), A, B, C)
+    assert found.spec is not None
+    returned, stayed = found.spec.clusters
+    assert (returned, stayed.name) == (TargetCluster("a", 3, components=parts), "b"), "nothing of c stays"
 
 
 def test_s2_where_a_constraint_allows_nothing_between_all_return_at_once_or_none() -> None:
@@ -384,3 +402,114 @@ def test_aggregated_replicas_return_as_far_as_there_is_room() -> None:
     found = decide(aggregated(spread(AGGREGATED, {"b": 8})), TWO_HOMES, WELL, roomy(A, 1), roomy(B, 0))
     assert found.spec is not None
     assert found.spec.clusters == targets(a=1, b=7)
+
+
+# between affinity terms
+
+
+def between(held: Mapping[str, int], *, is_divided: bool = True, most: int = 0) -> ResourceBinding:
+    """Binding in the second of two terms, `a` and `b, c`."""
+    named = (("first", ("a",)), ("second", ("b", "c")))
+    terms = tuple(ClusterAffinityTerm(affinity_name=name, cluster_names=clusters) for name, clusters in named)
+    limit = (SpreadConstraint(spread_by_field="cluster", min_groups=1, max_groups=most),) if most else ()
+    placement = msgspec.structs.replace(
+        SHARES if is_divided else duplicated(),
+        cluster_affinity=None,
+        cluster_affinities=terms,
+        spread_constraints=limit,
+        **({"replica_scheduling": AGGREGATED} if most else {}),
+    )
+    bound = away(placement, sum(held.values()) if is_divided else 3, **held)
+    status = msgspec.structs.replace(bound.status, scheduler_observing_affinity_name="second")
+    return msgspec.structs.replace(bound, status=status)
+
+
+def step(
+    bound: ResourceBinding, goal: Mapping[str, int], copies: Mapping[str, Work], *, begins: bool = True
+) -> Failback:
+    there = fleet(*(roomy(each, 99) for each in (A, B, C)))
+    known = OriginalPlacement("digest", at(0), {"a": 1}, "first")
+    return step_between_terms(
+        bound, known, goal, there, table(bound, there, copies, at(600)), at(600), OPTIONS, begins=begins
+    )
+
+
+@pytest.mark.parametrize(
+    ("bound", "goal", "expected", "leaving"),
+    [
+        (between({"b": 8}), {"a": 8}, {"a": 2, "b": 6}, {"b": 2}),
+        (between({"b": 4, "c": 4}), {"a": 8}, {"a": 2, "b": 2, "c": 4}, {"b": 2}),
+        (between({"a": 2, "b": 6}), {"a": 8}, {"a": 4, "b": 4}, {"b": 2}),
+        (between({"b": 8}, most=1), {"a": 8}, {"a": 8}, {"b": 8}),
+        (between({"b": 3, "c": 3}, is_divided=False), {"a": 3}, {"a": 3}, {"b": 3, "c": 3}),
+        (between({"a": 3, "c": 3}, is_divided=False), {"a": 3, "b": 3}, {"a": 3, "b": 3}, {"c": 3}),
+    ],
+    ids=["a step", "from one of two", "a further one", "at once where no step is a placement", "copies", "a part"],
+)
+def test_a_step_between_terms(
+    bound: ResourceBinding, goal: dict[str, int], expected: dict[str, int], leaving: dict[str, int]
+) -> None:
+    held = bound.spec.assigned
+    for begins in (True, False):
+        found = step(bound, goal, works(held), begins=begins)
+        assert found.spec is not None
+        assert found.spec.assigned == expected
+        assert {each.from_cluster: each.replicas for each in found.spec.graceful_eviction_tasks} == leaving
+        assert found.original is not None
+        assert (found.original.clusters, found.original.term) == (goal if begins else {"a": 1}, "first")
+        assert dict(found.original.away) == (dict(held) if begins else {})
+
+
+@pytest.mark.parametrize(
+    ("bound", "goal", "copies", "is_kept"),
+    [
+        (between({"a": 8}), {"a": 8}, works({"a": 8}), False),
+        (aggregated(between({"b": 8}), 0), {"a": 8}, works({"b": 8}), True),
+        (between({"a": 2, "b": 6}), {"a": 8}, works({"a": 1, "b": 6}), True),
+        (between({"b": 4, "c": 4}, most=1), {"a": 2, "b": 6}, works({"b": 4, "c": 4}), True),
+    ],
+    ids=["all is there", "a spec that is not rendered", "what returned is not well yet", "no step is a placement"],
+)
+def test_no_step_between_terms_is_taken(
+    bound: ResourceBinding, goal: dict[str, int], copies: Mapping[str, Work], *, is_kept: bool
+) -> None:
+    found = step(bound, goal, copies)
+    assert (found.spec, found.original is not None) == (None, is_kept)
+
+
+def test_what_leaves_a_term_may_be_in_any_state() -> None:
+    found = step(between({"a": 2, "b": 6}), {"a": 8}, works({"a": 2, "b": None}))
+    assert found.spec is not None
+
+
+@pytest.mark.parametrize(
+    ("placed_in", "clusters", "term"),
+    [
+        ("second", (dead("a"), B, C), "first"),
+        ("second", (A, dead("b"), C), None),
+        ("second", (A, B, C), None),
+        ("first", (dead("a"), B, C), None),
+        ("second", (dead("a"), dead("b"), C), "first"),
+    ],
+)
+def test_a_binding_whose_first_place_is_behind_an_outage_is_to_go_where_it_would_have_been(
+    placed_in: str, clusters: tuple[Cluster, ...], term: str | None
+) -> None:
+    spec = between({"b": 8}).spec
+    found = first_missed(spec, placed_in, fleet(*clusters), at(7.5))
+    assert (None if found is None else (found.term, found.at, found.clusters)) == (term and (term, at(7), {}))
+
+
+def test_a_return_that_fails_goes_back_to_where_it_came_from_and_is_tried_again_later_where_that_fails() -> None:
+    begun = OriginalPlacement("digest", at(0), {"a": 8}, "first", {"b": 8})
+    back = given_up(begun, "second", at(9.5))
+    assert back == OriginalPlacement("digest", at(0), {"b": 8}, "second")
+    assert given_up(back, "third", at(9.5)) == msgspec.structs.replace(back, at=at(9))
+
+
+def test_one_that_has_forgotten_where_it_goes_goes_to_the_term_that_it_is_said_to_be_in() -> None:
+    bound = between({"a": 2, "b": 6})
+    found = forgotten(bound, fleet(A, B, C), at(7.5))
+    assert (found.clusters, found.term, found.at) == ({"b": 6}, "second", at(7))
+    status = msgspec.structs.replace(bound.status, last_scheduled_time=at(5))
+    assert forgotten(msgspec.structs.replace(bound, status=status), fleet(A, B, C), at(7.5)).at == at(5)

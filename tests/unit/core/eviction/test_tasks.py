@@ -19,6 +19,7 @@ from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.tasks import (
     TaskReason,
+    ended_by_a_person,
     eviction_task,
     following_task,
     leave,
@@ -181,3 +182,9 @@ def test_a_state_that_an_earlier_failover_has_brought_goes_on_with_the_copy() ->
     assert left.preserved_label_state == {"job": "42", "more": "1"}
     with pytest.raises(StateNotPreserved):
         eviction_task(bound, Eviction("m9"), PurgeMode.DIRECTLY, at(60))
+
+
+def test_a_person_ends_an_eviction_with_the_word_false_alone_and_none_of_a_target() -> None:
+    words = {"m1": False, "m2": True, "m4": None, "m3": False}
+    spec = placed(*(task(name, suppress_deletion=word) for name, word in words.items()), m3=1)
+    assert ended_by_a_person(spec) == {"m1"}

@@ -130,6 +130,8 @@ def test_s1_a_purged_copy_that_is_well_comes_back_though_nothing_is_made_elsewhe
     found = withdraw(not_made, HALF, *ALIVE)
     assert found is not None
     assert {target.name: target.replicas for target in found.clusters} == {"a": 2, "b": 2}
+    beside = moved(SHARES, task("a", 2, purge_mode="Directly"), task("d", 1), b=4)
+    assert withdraw(msgspec.structs.replace(beside, status=not_made.status), HALF) is not None, "one is purged"
 
 
 @pytest.mark.parametrize("reason", ["TaintUntolerated", "AffinityTermLeft", "ApplicationFailure", "ReplacementFailed"])
@@ -169,6 +171,12 @@ def test_s2_a_part_that_would_be_no_placement_returns_for_all_of_a_copy_that_lac
     one = msgspec.structs.replace(SHARES, spread_constraints=(constraint,), replica_scheduling=AGGREGATED)
     for ready, expected in ((3, {"a": 4}), (4, None)):
         assert result(withdraw(moved(one, task("a", 4), b=4), works({"a": 4, "b": ready}))) == expected
+    two = msgspec.structs.replace(one, spread_constraints=(msgspec.structs.replace(constraint, max_groups=2),))
+    beside = moved(two, task("a", 5), replicas=6, b=4, c=2)
+    assert result(withdraw(beside, works({"a": 5, "b": 3, "c": 2}))) == {"a": 4, "c": 2}, "c is whole"
+    apart = moved(one, task("a", 4), replicas=6, b=4, c=2)
+    found = withdraw(apart, works({"a": 4, "b": 3, "c": 2}))
+    assert result(found) == {"a": 1, "b": 3, "c": 2}, "where neither is a placement, no more than is missing"
 
 
 def test_what_stayed_has_to_be_healthy_together_with_what_returns() -> None:
@@ -203,6 +211,12 @@ def test_s1_when_it_is_late_what_is_unknown_is_given_up_before_what_is_seen_read
     assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == {"a": 2, "c": 4}
 
 
+def test_s1_a_late_return_shrinks_no_copy_that_may_serve_more_than_is_left_with_the_others() -> None:
+    bound = moved(SHARES, task("a", 2), replicas=6, b=4, c=2)
+    copies = works({"a": 2}) | works({"b": 4, "c": 2}, carried=0)
+    assert withdraw(bound, copies, seconds=GRACE_SECONDS + 1) is None, "b may serve 4, and c none"
+
+
 def test_l4_a_task_that_somebody_has_dated_to_the_end_of_time_is_not_late() -> None:
     last = task("a", 2, creation_timestamp=datetime.max.replace(tzinfo=UTC))
     assert result(withdraw(moved(SHARES, last, b=4), HALF)) is not None
@@ -218,10 +232,10 @@ def test_l1_a_copy_that_is_as_large_as_its_cluster_wants_returns(wanted: int, re
     assert result(found) == ({"a": 2, "b": 1, "c": 3} if returns else None)
 
 
-def of_a_custom_kind(copy: Work) -> Work:
+def of_a_custom_kind(copy: Work, **fields: object) -> Work:
     """Work of the same copy, of a kind whose replicas nobody counts."""
     (told,) = copy.status.manifest_statuses
-    named = msgspec.structs.replace(told, identifier=msgspec.structs.replace(told.identifier, kind="Batch"))
+    named = msgspec.structs.replace(told, identifier=msgspec.structs.replace(told.identifier, kind="Batch"), **fields)
     return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=(named,)))
 
 
@@ -288,7 +302,8 @@ def test_c1_a_cluster_that_is_held_down_keeps_its_copy_when_the_replacement_is_l
     seconds: float, grace: int | None, *, returns: bool
 ) -> None:
     bound = moved(SHARES, task("a", 2, grace_period_seconds=grace), b=4)
-    assert result(withdraw(bound, HALF, HELD_DOWN, B, seconds=seconds)) == ({"a": 2, "b": 2} if returns else None)
+    found = withdraw(bound, HALF, HELD_DOWN, B, seconds=seconds)
+    assert found == (Withdrawal(("a",), targets(a=2, b=2), (), "") if returns else None), "no failback is given up"
 
 
 def test_a_task_without_a_date_is_never_late() -> None:
@@ -316,11 +331,12 @@ def made(name: str, ready: int | None, seconds: float) -> Work:
         (COPIES, {"b": made("b", 0, -600), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (COPIES, {"c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (duplicated("a", "b", "c"), {"b": made("b", 3, 0), "c": made("c", 0, 0)}, {"a": 3, "b": 3, "c": 3}),
+        (duplicated("a", "b", "c"), {"b": made("b", 3, 0), "c": made("c", 3, 0)}, None),
     ],
     ids=[
         "one is not there yet", "by name", "the other", "both are well", "it serves more",
         "too much would be given up", "it served one before", "it serves nothing", "one has no Work",
-        "there is room for all",
+        "there is room for all", "all others serve",
     ],
 )  # fmt: skip
 def test_s12_a_whole_copy_returns_for_the_least_of_those_that_are_neither_whole_nor_served_before(
@@ -360,6 +376,10 @@ def test_s12_a_copy_from_before_that_cannot_be_judged_is_given_up_when_its_clust
     silent = msgspec.structs.replace(silent, status=msgspec.structs.replace(silent.status, conditions=()))
     copies = {"a": work("a", 3), "b": silent, "c": made("c", 3, 0)}
     assert withdraw(bound, copies) is None
+    assert withdraw(bound, {**copies, "b": of_a_custom_kind(silent, status=None, health="Unknown")}) is None, (
+        "though it told no number"
+    )
+    assert result(withdraw(bound, copies, A, C)) == {"a": 3, "c": 3}, "of one that is not listed nothing is kept"
     assert withdraw(bound, copies, seconds=GRACE_SECONDS + 1) is None
     assert result(withdraw(bound, copies, A, dead("b"), C)) == {"a": 3, "c": 3}, "of a lost one nothing is kept"
 
@@ -373,6 +393,7 @@ def test_l1_a_copy_that_nothing_replaces_any_more_returns() -> None:
 def test_a_resource_without_replicas_returns_as_well() -> None:
     bound = moved(COPIES, task("a", None), replicas=0, b=0, c=0)
     assert result(withdraw(bound, works({"a": 0, "b": 0, "c": None}))) == {"a": 0, "b": 0}
+    assert result(withdraw(bound, works({"a": 0, "b": None, "c": 0}))) == {"a": 0, "c": 0}
 
 
 @pytest.mark.parametrize(
@@ -394,6 +415,13 @@ def test_a_way_home_ends_where_its_goal_is_lost_or_takes_too_long(
     found = withdraw(bound, works({"a": 3, "b": 2}), *clusters, seconds=seconds)
     assert result(found) == expected
     assert (found is not None and found.given_up) is given_up
+
+
+def test_a_way_home_ends_where_one_of_its_goals_is_lost() -> None:
+    bound = moved(SHARES, task("a", 2, reason="Failback", producer="Leeward"), replicas=6, b=2, c=4)
+    copies = works({"a": 2, "b": 2, "c": 2})
+    assert withdraw(bound, copies) is None
+    assert result(withdraw(bound, copies, A, B, dead("c"))) == {"a": 2, "b": 2, "c": 2}
 
 
 ONE_OF_TWO = duplicated("a", "b", groups=1)
@@ -421,7 +449,8 @@ SCALED_UP = moved(ONE_OF_TWO, task("a", 2), replicas=5, b=5)
 def test_s1_a_copy_of_the_old_size_returns_for_one_that_serves_nothing(
     elsewhere: Mapping[str, Work], clusters: tuple[Cluster, ...], expected: dict[str, int] | None
 ) -> None:
-    assert result(withdraw(SCALED_UP, {**works({"a": 2}), **elsewhere}, *clusters)) == expected
+    found = withdraw(SCALED_UP, {**works({"a": 2}), **elsewhere}, *clusters)
+    assert found == (Withdrawal(("a",), targets(**expected), (), "") if expected else None)
 
 
 def of_kind(kind: str, copies: Mapping[str, Work]) -> dict[str, Work]:
@@ -479,8 +508,10 @@ FLED = moved(TERMS, task("b", 3), task("a", 3), replicas=3, c=3, d=3)
 WELL = works({"a": 3, "b": 3, "c": 3, "d": 0})
 
 
-def test_s2_into_another_term_all_return_or_none() -> None:
-    assert withdraw(FLED, WELL) == Withdrawal(("a", "b"), targets(a=3, b=3), (), "t0")
+@pytest.mark.parametrize("reason", ["TaintUntolerated", "ReplacementFailed"])
+def test_s2_into_another_term_all_return_or_none(reason: str) -> None:
+    fled = moved(TERMS, task("b", 3, reason=reason), task("a", 3), replicas=3, c=3, d=3)
+    assert withdraw(fled, WELL) == Withdrawal(("a", "b"), targets(a=3, b=3), (), "t0")
 
 
 @pytest.mark.parametrize(
@@ -499,8 +530,21 @@ def test_s2_the_term_that_was_left_is_not_taken_up_again_where(
     assert withdraw(FLED, copies, *clusters) is None
 
 
+def test_a_way_home_between_terms_is_taken_back_when_it_has_failed() -> None:
+    home = (task(name, 3, reason="Failback", producer="Leeward") for name in "ba")
+    bound = moved(TERMS, *home, replicas=3, c=3, d=3)
+    assert withdraw(bound, WELL) is None
+    late = Withdrawal(("a", "b"), targets(a=3, b=3), (), "t0", given_up=True)
+    assert withdraw(bound, WELL, seconds=GRACE_SECONDS + 1) == late
+
+
 def test_c1_into_another_term_nothing_returns_to_what_is_held_down() -> None:
     assert withdraw(FLED, WELL, HELD_DOWN, B, C, D, seconds=10_000) is None
+
+
+def test_s1_nobody_is_given_up_for_a_return_of_nothing() -> None:
+    apart = moved(TERMS, replicas=3, a=3, c=3)
+    assert withdraw(apart, works({"a": 3, "c": 3}), A, B, dead("c"), D) is None
 
 
 def test_s2_what_was_left_in_several_terms_does_not_return_together() -> None:
@@ -541,6 +585,15 @@ def test_s3_what_both_terms_have_keeps_its_share_when_the_first_is_taken_up_agai
     assert withdraw(apart, copies) is None, "one replica would be missing"
     unknown = overlapping(SHARES, task("a", None), replicas=3, b=2, c=1)
     assert withdraw(unknown, copies) is None, "how many have left is not known"
+
+
+def test_s3_the_first_term_is_taken_up_again_with_what_stayed_there() -> None:
+    bound = overlapping(SHARES, task("a", 3), replicas=5, b=2, c=3)
+    found = withdraw(bound, works({"a": 3, "b": 2, "c": 1}))
+    assert found == Withdrawal(("a",), targets(a=3, b=2), (), "first"), "c lacks fewer than come back"
+    bound = overlapping(SHARES, task("a", 2), replicas=4, a=1, b=1, c=2)
+    found = withdraw(bound, works({"a": 3, "b": 1, "c": 1}))
+    assert found == Withdrawal(("a",), targets(a=3, b=1), (), "first"), "a part stayed in a"
 
 
 def test_s3_a_part_that_has_left_returns_to_what_has_stayed() -> None:
