@@ -133,7 +133,7 @@ def test_bytes_that_are_no_text_are_replaced() -> None:
 
 def test_what_a_garbled_head_says_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert b" 400 " in tell_raw(b"GET /x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cret\x00\r\n\r\n")
-    assert "Error handling request from 127.0.0.1" in caplog.text
+    assert "Error handling request from 127.0.0.1: it is no valid HTTP: BadHttpMessage" in caplog.text
     assert "s3cret" not in caplog.text
 
 

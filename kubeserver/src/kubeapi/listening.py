@@ -24,6 +24,22 @@ PAUSE_SECONDS = 0.1
 """Pause after the system has given no connection, for want of descriptors or memory."""
 
 
+class _WithoutWhatWasSent(logging.Filter):
+    """Filter for the HTTP library's log: one sentence of a head that it cannot read. Its errors show the bytes, and
+    there may be a token among them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and type(error).__module__ == "aiohttp.http_exceptions":
+            is_long = type(error).__name__ == "LineTooLong"
+            reason = "its URL or a header is too long" if is_long else f"it is no valid HTTP: {type(error).__name__}"
+            record.msg, record.exc_info, record.exc_text = f"{record.getMessage()}: {reason}", None, None
+            record.args = ()
+        return True
+
+
+logging.getLogger("aiohttp.server").addFilter(_WithoutWhatWasSent())
+
 Tls = ssl.SSLContext | Callable[[], ssl.SSLContext]
 
 

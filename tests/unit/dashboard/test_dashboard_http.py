@@ -733,3 +733,16 @@ def test_who_asks_too_much_at_once_is_told_so() -> None:
         assert await pictures.work_out(lambda: 2) == 2
 
     asyncio.run(story())
+
+
+def test_a_url_that_is_too_long_is_one_sentence_in_the_log(
+    plane: RunningServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(browser: Browser) -> None:
+        assert (await browser.get(f"/api/{'x' * 9_000}")).status == 400
+
+    tell(plane, story)
+    (record,) = (each for each in caplog.records if each.name == "aiohttp.server")
+    assert record.getMessage() == "Error handling request from 127.0.0.1: its URL or a header is too long"
+    assert record.exc_info is None
+    assert "xxxx" not in caplog.text

@@ -28,7 +28,7 @@ from kubeserver.errors import status_response
 from kubeserver.handler import REJECTED, Handler, StreamResponse, User, WayBack
 from kubeserver.handlers.fairness import RETRY_AFTER_SECONDS, too_many
 from kubeserver.http.heap import HeapTrimming
-from kubeserver.http.incoming import TooLarge, WithoutWhatWasSent, read_body, read_head, serving
+from kubeserver.http.incoming import TooLarge, read_body, read_head, serving
 from kubeserver.http.memory_limit import UserLimit, UserLimitExceeded
 from kubeserver.http.outgoing import keep_little, render, write, write_pieces
 from kubeserver.http.upgrading import pass_bytes
@@ -50,7 +50,6 @@ WRITE_TIMEOUT_SECONDS = 60.0
 STOP_TIMEOUT_SECONDS = 0.5
 PING_SECONDS = 30.0
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-_WITHOUT_WHAT_WAS_SENT = WithoutWhatWasSent()
 
 
 class HttpFront:
@@ -96,7 +95,6 @@ class HttpFront:
         """Listens; gives the port. Raises: OSError when the address is taken."""
         server = web.Server(
             self._serve,
-            logger=_wire_log(),
             keepalive_timeout=self._idle_seconds,
             handler_cancellation=True,
             access_log=None,
@@ -279,12 +277,6 @@ async def _tell(outgoing: web.WebSocketResponse, answer: StreamResponse) -> None
 
 def _peer_certificate(incoming: web.BaseRequest) -> dict[str, Any] | None:
     return incoming.get_extra_info("peercert")
-
-
-def _wire_log() -> logging.Logger:
-    wire_log = log.getChild("wire")
-    wire_log.addFilter(_WITHOUT_WHAT_WAS_SENT)
-    return wire_log
 
 
 def _refusal(code: int, reason: str, message: str) -> Response:

@@ -5,12 +5,11 @@ room for so many bytes at a time, and whoever shows no credential is not listene
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from urllib.parse import quote
 
-from aiohttp import http, web
+from aiohttp import web
 
 from kubeapi.listening import Listener
 from kubeapi.transport import Request
@@ -93,18 +92,6 @@ async def read_body(incoming: web.BaseRequest, user: User, room: UserLimit) -> A
         yield bytes(body)
     finally:
         room.give_back(user.name, len(body))
-
-
-class WithoutWhatWasSent(logging.Filter):
-    """Filter for the library's log: its errors about garbled heads show the bytes, and there may be a token among
-    them."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, http.HttpProcessingError):
-            record.exc_info, record.exc_text = None, None
-            record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}", ()
-        return True
 
 
 @contextmanager
