@@ -16,7 +16,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.manager.timing import Timing
 from leeward.sim.world import Mode, World
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, in_world, policy, ready_replicas
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, in_world, play, policy, ready_replicas
 from tests.world.test_detection import answers
 
 TWO: Mapping[str, Mode] = {"member1": "Push", "member2": "Pull"}
@@ -273,3 +273,27 @@ async def test_what_is_deleted_again_and_again_comes_back_less_and_less_often(wo
         status, message = await applied(world, "member1", work_name("ConfigMap", "web", "default"))
         assert status == "False"
         assert "deleted" in message
+
+
+@pytest.mark.parametrize(
+    ("labels", "fault"),
+    [
+        ({f"k{number}": "v" for number in range(5_000)}, "metadata.labels: Too many: 5004"),
+        ({f"k{number:05}".ljust(60, "x"): "v" for number in range(4_900)}, "metadata.annotations: Too long"),
+    ],
+    ids=["many", "long"],
+)
+def test_labels_that_leave_no_room_for_marks_say_so(labels: dict[str, str], fault: str) -> None:
+    """The control plane takes the template: a member refuses it together with what the control plane adds."""
+
+    async def story(world: World) -> None:
+        web = {**deployment("web", 2), "metadata": {"name": "web", "labels": labels}}
+        await apply(world.client, web, policy("web", on("member1")))
+        await world.sleep(60)
+        status, said = await applied(world, "member1")
+        assert (status, fault in said, "the control plane adds some" in said) == ("False", True, True), said
+        binding = world.binding("web-deployment")
+        assert binding is not None
+        assert [each.applied_message for each in binding.status.aggregated_status] == [said]
+
+    play(story, TWO)

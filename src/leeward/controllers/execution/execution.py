@@ -40,6 +40,7 @@ from leeward.controllers.execution.volume_holds import VolumeHolds, VolumesHeld
 from leeward.controllers.removals.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.held_volumes import HELD, KEEPS_CLAIMS_ANNOTATION
+from leeward.core.execution.ownership import why_refused
 from leeward.core.execution.release import is_released
 from leeward.core.execution.removal import has_settled
 from leeward.core.execution.removal_conditions import object_kept
@@ -150,7 +151,7 @@ class ExecutionController:
             except VolumesHeld as error:
                 held.append(f"{manifest['kind']} {key_of(manifest)}: {error}")
             except (UnknownKind, ApiError, Foreign, WriteUndone, NotInterpreted) as error:
-                problems.append(f"{manifest['kind']} {key_of(manifest)}: {error}")
+                problems.append(f"{manifest['kind']} {key_of(manifest)}: {why_refused(error)}")
                 if isinstance(error, WriteUndone):
                     undone.append(error)
         self._plane.metrics.propagation.synced_member(self._plane.clock.monotonic() - started, failed=bool(problems))

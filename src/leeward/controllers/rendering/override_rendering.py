@@ -176,11 +176,9 @@ class OverrideRendering:
 
     async def _selecting_unread(self, manifest: ReadOnlyManifest) -> str:
         """A sentence about a policy that may select the manifest, and of which nothing is known; empty without one."""
-        cluster_wide, own = self._matching.never_read()
-        if (key := await self._matching.first_selecting(cluster_wide, manifest)) is not None:
-            return _unread(f"ClusterOverridePolicy {key}", cluster_wide[key], ClusterOverridePolicy, "may select this")
-        if (key := await self._matching.first_selecting(own, manifest)) is not None:
-            return _unread(f"OverridePolicy {key}", own[key], OverridePolicy, "may select this")
+        for kind, unread in zip((ClusterOverridePolicy, OverridePolicy), self._matching.never_read(), strict=True):
+            if (key := await self._matching.first_selecting(unread, manifest)) is not None:
+                return _unread(key, unread[key], kind, "may select this")
         return ""
 
     def _applied_unread(self, works: Iterable[Work]) -> str:
@@ -194,23 +192,21 @@ class OverrideRendering:
             namespace = work.metadata.annotations.get(BINDING_NAMESPACE_ANNOTATION, "")
             for key in sorted(cluster_wide):
                 if key.name in names[APPLIED_CLUSTER_OVERRIDES_ANNOTATION]:
-                    return _unread(f"ClusterOverridePolicy {key}", cluster_wide[key], ClusterOverridePolicy)
+                    return _unread(key, cluster_wide[key], ClusterOverridePolicy)
             for key in sorted(own):
                 if key.namespace == namespace and key.name in names[APPLIED_OVERRIDES_ANNOTATION]:
-                    return _unread(f"OverridePolicy {key}", own[key], OverridePolicy)
+                    return _unread(key, own[key], OverridePolicy)
         return ""
 
 
-def _unread(
-    policy: str, found: ReadOnlyManifest, as_type: type[AnyOverridePolicy], matters: str = "was applied here"
-) -> str:
+def _unread(key: Key, found: ReadOnlyManifest, kind: type[AnyOverridePolicy], matters: str = "was applied here") -> str:
     """A field that is not known here is named: it may be of a newer Karmada."""
     try:
-        from_wire({**found}, as_type)
+        from_wire({**found}, kind)
         why = ""
     except DecodeError as error:
         why = f" ({error})"
-    return f"{policy} cannot be read, and {matters}{why}"
+    return f"{kind.__name__} {key} cannot be read, and {matters}{why}"
 
 
 def _asked_of(cluster: Cluster) -> tuple[object, ...]:

@@ -60,10 +60,9 @@ class RenderedAdmission:
             resource = await self._server.discovery.resource(manifest["apiVersion"], manifest["kind"])
             namespace = manifest["metadata"].get("namespace", "")
             await self._server.client.create(resource, manifest, namespace, dry_run=True)
-        except AlreadyExists:
-            return ""
         except ApiError as error:
-            return "" if _QUOTA.match(str(error)) else f"{_ASKED} refuses the rendered object: {error}"
+            is_let_in = isinstance(error, AlreadyExists) or _QUOTA.match(str(error))
+            return "" if is_let_in else f"{_ASKED} refuses the rendered object: {error}"
         except WorldError as error:
             return f"{_ASKED} cannot be asked about the rendered object: {error}"
         return ""

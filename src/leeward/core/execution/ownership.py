@@ -92,6 +92,13 @@ def stamp(
     return {**manifest, "metadata": {**metadata, "labels": all_labels, "annotations": all_annotations}}
 
 
+def why_refused(error: Exception) -> str:
+    """Message of a member that refuses an object. Of too many labels or annotations some are the control plane's."""
+    if not any(f"metadata.{field}: Too " in str(error) for field in ("labels", "annotations")):
+        return str(error)
+    return f"{error}; the control plane adds some, and lists each key: have fewer or shorter ones in the template"
+
+
 def managed_keys(observed: ReadOnlyManifest, list_annotation: str) -> frozenset[str]:
     """The keys of labels or annotations that the control plane had set."""
     return frozenset(text_at(observed, "metadata", "annotations", list_annotation).split(","))

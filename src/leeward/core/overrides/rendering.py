@@ -17,6 +17,7 @@ from kubeapi.codec import encode, to_wire
 from kubeapi.diff import is_equal
 from kubeapi.json_document import Document
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import value_at
 from leeward.api.names import (
     APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
     APPLIED_OVERRIDES_ANNOTATION,
@@ -155,9 +156,5 @@ def _check_identity(before: ReadOnlyManifest, after: Any) -> None:
 
 
 def _identity(manifest: Any) -> tuple[object, ...]:
-    if not isinstance(manifest, dict):
-        return ()
-    fields = cast(Manifest, manifest)
-    metadata = fields.get("metadata")
-    names = cast(Manifest, metadata) if isinstance(metadata, dict) else {}
-    return fields.get("apiVersion"), fields.get("kind"), names.get("namespace"), names.get("name")
+    paths = ("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name")
+    return tuple(value_at(manifest, *path) for path in paths)
