@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from leeward.api.cluster import Cluster
-from leeward.api.work import Work
+from leeward.api.meta import Condition
+from leeward.api.names import DEPENDENCIES_REFUSED_ANNOTATION, NOT_OBSERVED_CONDITION
+from leeward.api.work import ManifestStatus, Work
 from leeward.core.copies.availability import Availability, at_instant, availability, wanted_by_itself
 from leeward.core.copies.evidence import (
     is_uncounted,
@@ -157,6 +159,90 @@ def test_a_copy_wanted_by_itself_with_as_many_as_its_own_cluster_wants(wanted: i
     copy = told("Deployment", {"readyReplicas": 2, "replicas": wanted}, "Healthy")
     assert wanted_by_itself(copy, cluster("member1")) == (2 if wanted == 2 else 0)
     assert wanted_by_itself(None, cluster("member1")) == 0
+
+
+def reporting(copy: Work, *reports: ManifestStatus) -> Work:
+    return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=reports))
+
+
+(REPORT,) = OLD.status.manifest_statuses
+
+
+def test_s1_a_copy_of_several_manifests_serves_as_its_least_one() -> None:
+    ill = msgspec.structs.replace(REPORT, status={"readyReplicas": 1}, health="Unhealthy")
+    both = reporting(OLD, REPORT, ill)
+    assert availability(both, cluster("member1"), 2) == Availability(1, 1, 1, since=at(0))
+    never = reporting(work("member1", 0, applied=0), msgspec.structs.replace(ill, status={"readyReplicas": 0}), REPORT)
+    assert availability(never, cluster("member1"), 2).at_most == 2, "one of them was there"
+    unjudged = msgspec.structs.replace(REPORT, status=None, health="Unknown")
+    assert is_uncounted(reporting(OLD, REPORT, unjudged))
+    three, two = (msgspec.structs.replace(REPORT, status={"readyReplicas": 3, "replicas": n}) for n in (3, 2))
+    assert wanted_by_itself(reporting(OLD, three, two), cluster("member1")) == 2
+
+
+def test_s1_nobody_relies_on_a_copy_that_lacks_objects_and_all_of_it_may_serve() -> None:
+    metadata = msgspec.structs.replace(OLD.metadata, annotations={DEPENDENCIES_REFUSED_ANNOTATION: "Secret s"})
+    assert availability(msgspec.structs.replace(OLD, metadata=metadata), cluster("member1"), 2) == Availability(
+        at_most=2
+    )
+
+
+def test_s1_a_copy_that_leaves_and_is_in_its_member_yet_serves_what_it_tells() -> None:
+    told = leaving("member1", "ReplacementLost")
+    assert told is not None
+    status = msgspec.structs.replace(OLD.status, conditions=(*OLD.status.conditions, told))
+    assert availability(msgspec.structs.replace(OLD, status=status), cluster("member1"), 2).at_least == 2
+
+
+def test_s1_of_a_cluster_that_nobody_can_look_at_nothing_is_known() -> None:
+    unseen = cluster("member1")
+    conditions = (*unseen.status.conditions, Condition(NOT_OBSERVED_CONDITION, "True", "Test"))
+    unseen = msgspec.structs.replace(unseen, status=msgspec.structs.replace(unseen.status, conditions=conditions))
+    assert availability(OLD, unseen, 2) == Availability(2, at_most=2)
+
+
+def test_of_a_cluster_without_conditions_nothing_is_known() -> None:
+    assert availability(OLD, cluster("member1", None), 2) == Availability(2, at_most=2)
+
+
+def test_s1_what_the_member_refused_is_not_applied() -> None:
+    applied, reflected = OLD.status.conditions
+    conditions = (msgspec.structs.replace(applied, status="False"), reflected)
+    refused = msgspec.structs.replace(OLD, status=msgspec.structs.replace(OLD.status, conditions=conditions))
+    assert availability(refused, cluster("member1"), 2) == Availability(2, at_most=2)
+
+
+def test_s1_of_a_report_without_any_instant_the_whole_may_serve() -> None:
+    def timeless(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        return tuple(msgspec.structs.replace(each, last_transition_time=None) for each in conditions)
+
+    here = cluster("member1")
+    here = msgspec.structs.replace(
+        here, status=msgspec.structs.replace(here.status, conditions=timeless(here.status.conditions))
+    )
+    copy = msgspec.structs.replace(
+        OLD, status=msgspec.structs.replace(OLD.status, conditions=timeless(OLD.status.conditions))
+    )
+    known = availability(copy, here, 3)
+    assert (known.at_least, known.at_most, known.since) == (2, 3, None)
+
+
+def test_a_copy_of_no_replicas_is_whole_where_it_is_healthy_and_one_may_be_lost_with_it() -> None:
+    copy = told("Deployment", None, "Healthy")
+    assert availability(copy, cluster("member1"), 0) == Availability(at_most=1, is_whole=True)
+    known = Availability(believed_from=at(60))
+    assert at_instant(known, 0, at(0)).at_most == 1
+
+
+def test_a_cron_job_is_judged_by_its_health() -> None:
+    identifier = msgspec.structs.replace(REPORT.identifier, kind="CronJob", group="batch")
+    cron_job = msgspec.structs.replace(REPORT, identifier=identifier, status={"lastScheduleTime": "x"})
+    job = msgspec.structs.replace(identifier, kind="Job")
+    bare, runs, done = (
+        msgspec.structs.replace(cron_job, identifier=job, status=status)
+        for status in ({}, {"active": 1}, {"conditions": [{"type": "Complete", "status": "True"}]})
+    )
+    assert served_counts((cron_job, bare, runs, done), 3) == (3, None, 0, 3)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import Work, WorkloadTemplate, WorkSpec, WorkStatus
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.copies.availability import at_instant, availability
-from leeward.core.copies.evidence import AGENT_SETTLES, believed_from, trusted, was_there_before
+from leeward.core.copies.evidence import AGENT_SETTLES, believed_from, is_about_present, trusted, was_there_before
 from tests.builders import NOW, at, cluster, work, works
 
 
@@ -143,6 +143,14 @@ def test_a_report_without_counts_is_not_known_to_serve_nothing_s1() -> None:
     assert availability(told, cluster("member1"), 2).since is None
 
 
+def test_what_is_applied_and_was_not_looked_at_is_not_believed_as_karmadas_is_s1() -> None:
+    told = told_by_karmada(2)
+    (applied,) = told.status.conditions
+    ours = msgspec.structs.replace(applied, observed_generation=1)
+    status = msgspec.structs.replace(told.status, conditions=(ours,))
+    assert (is_about_present(told), is_about_present(msgspec.structs.replace(told, status=status))) == (True, False)
+
+
 def test_fewer_ready_replicas_than_asked_for_are_not_healthy_whoever_reports_them_s1() -> None:
     assert not availability(told_by_karmada(1), cluster("member1"), 2).is_whole
 
@@ -162,6 +170,9 @@ def test_a_report_of_karmadas_agent_waits_for_nothing_that_is_not_there() -> Non
     assert believed_from(None, cluster("member1")) is None
     assert believed_from(told, None) is None
     assert believed_from(told, cluster("member1", ready=None)) is None
+    timeless = msgspec.structs.replace(cluster("member1").status.conditions[0], last_transition_time=None)
+    status = msgspec.structs.replace(cluster("member1").status, conditions=(timeless,))
+    assert believed_from(told, msgspec.structs.replace(cluster("member1"), status=status)) is None
     (applied,) = told.status.conditions
     at_once = msgspec.structs.replace(applied, last_transition_time=at(0))
     anew = msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, conditions=(at_once,)))
@@ -193,6 +204,8 @@ def test_other_replicas_of_a_kind_without_a_rule_are_counted_s1(
         status=msgspec.structs.replace(told.status, manifest_statuses=(said,)),
     )
     assert availability(told, cluster("member1"), 2).is_whole is is_told
+    uncounted = WorkSpec(workload=WorkloadTemplate(manifests=({"metadata": {}},)))
+    assert is_about_present(msgspec.structs.replace(told, spec=uncounted)), "it asks for no number"
 
 
 def test_a_status_that_has_no_observed_generation_is_believed() -> None:

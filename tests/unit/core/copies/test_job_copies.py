@@ -11,8 +11,11 @@ from leeward.api.work import Work, WorkloadTemplate
 from leeward.core.copies.availability import Availability, availability
 from leeward.core.copies.job_copies import (
     is_complete_job,
+    is_cron_job,
     is_finished_job,
+    is_job,
     is_job_under_way,
+    over_in,
     template_of_job,
     with_template,
 )
@@ -118,6 +121,24 @@ def test_a_job_and_its_report_name_their_template_and_other_kinds_do_not() -> No
     assert (template_of_job([one]), template_of_job([other])) == ({TEMPLATE_UID_ANNOTATION: "one"}, {})
     assert with_template({"active": 1}, one) == {"active": 1, "ready": 1, TEMPLATE_UID_ANNOTATION: "one"}
     assert (with_template({"active": 1}, other), with_template(None, one)) == ({"active": 1}, None)
+    bare = {**one, "metadata": {}, "status": {}}
+    assert (template_of_job([bare]), with_template({"active": 1}, bare)) == ({}, {"active": 1})
+
+
+def test_jobs_and_cron_jobs_are_those_of_kubernetes() -> None:
+    batch, kinds = ("batch/v1", "batch.volcano.sh/v1alpha1"), ("Job", "CronJob", "Queue")
+    named = [{"apiVersion": version, "kind": kind} for version in batch for kind in kinds]
+    assert [each for each in named if is_job(each)] == [{"apiVersion": "batch/v1", "kind": "Job"}]
+    assert [each for each in named if is_cron_job(each)] == [{"apiVersion": "batch/v1", "kind": "CronJob"}]
+
+
+def test_s12_a_job_is_over_for_the_template_that_its_report_names() -> None:
+    done, unnamed = job(COMPLETE, told="two", succeeded=4), job(COMPLETE, succeeded=4)
+    grown = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"completions": 8}}
+    jobs = {"a": done, "b": unnamed, "c": done.with_workload(WorkloadTemplate((grown,)))}
+    assert (over_in(jobs, "two"), over_in({"a": done}, "one")) == ({"a", "b"}, set())
+    nameless = msgspec.structs.replace(done, metadata=msgspec.structs.replace(done.metadata, annotations={}))
+    assert is_finished_job(nameless), "it is about the Work's present contents"
 
 
 @pytest.mark.parametrize(

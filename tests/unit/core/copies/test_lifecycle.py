@@ -13,7 +13,7 @@ from leeward.api.policy import ApplicationFailover, DecisionConditions, Failover
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.copies import lifecycle
-from leeward.core.copies.disruption import copies_of
+from leeward.core.copies.disruption import KnownCopy, copies_of
 from leeward.core.copies.lifecycle import LIFECYCLE, CopyState, Transition, state_of
 from leeward.core.execution.removal import why_removal_waits
 from leeward.core.placement import Snapshot, decide
@@ -174,6 +174,26 @@ def test_each_row_takes_a_copy_from_its_states_to_its_states(row: Transition, st
     before, after = story()
     assert before in row.before
     assert after in row.after
+
+
+THERE = works({"a": 2})["a"]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (None, CopyState.NONE),
+        (KnownCopy(0, 0, 0, 0), CopyState.NONE),
+        (KnownCopy(2, 2, 0, 2), CopyState.WANTED),
+        (KnownCopy(2, 2, 2, 2, work=THERE), CopyState.SERVING),
+        (KnownCopy(2, 2, 2, 4, leaving=2, work=THERE), CopyState.LEAVING),
+        (KnownCopy(0, 0, 0, 2, work=THERE), CopyState.LEAVING),
+        (KnownCopy(0, 0, 0, 2, work=going(THERE)), CopyState.GOING),
+        (KnownCopy(2, 2, 0, 2, leaving=2), CopyState.LEAVING),
+    ],
+)
+def test_the_state_of_a_copy_is_told_by_its_row(row: KnownCopy | None, expected: CopyState) -> None:
+    assert state_of(row) is expected
 
 
 def test_the_architecture_shows_the_table() -> None:

@@ -125,6 +125,27 @@ def test_a_row_tells_all_of_one_cluster_and_goes_when_nothing_is_left_of_it() ->
     assert memory.noting({}, (), {}) == BindingMemory()
 
 
+def test_c1_another_copy_goes_where_the_release_is_neither_unhealthy_nor_was_tried() -> None:
+    memory = BindingMemory().noting({"a": at(50)}, ("b",), {"c": at(70)})
+    assert memory.in_vain == {"a", "b"}
+    left = memory.after_leaving(("a",), remember=True)
+    assert (left.unhealthy, left.tried, left.awaited) == ({}, ("a", "b"), {})
+    assert memory.after_leaving(("a",), remember=False).tried == ("b",)
+    assert memory.after_leaving(("c",), remember=False).unhealthy == {"a": at(50)}
+
+
+def test_what_remembers_nothing_has_no_release_that_came_in_the_middle() -> None:
+    assert parse_memory(bound("1", replicas=0), at(500)) == BindingMemory("1", 0)
+
+
+def test_s12_that_a_job_was_over_outlasts_another_release() -> None:
+    memory = msgspec.structs.replace(BindingMemory("1", 3), over="uid-1")
+    first = bound("1")
+    text = memory_patch(first, memory, is_moving=False)[MEMORY_ANNOTATION]
+    assert text is not None
+    assert parse_memory(bound("2", remembered=annotated(first, {MEMORY_ANNOTATION: text})), at(500)).over == "uid-1"
+
+
 def test_what_is_awaited_since_this_instant_is_known_and_what_lies_ahead_is_not() -> None:
     known = remembering(bound("1"), BindingMemory().noting(awaited={"b": at(200), "c": at(201)}))
     assert parse_memory(known, at(200)).awaited == {"b": at(200)}
