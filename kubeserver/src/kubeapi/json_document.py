@@ -4,6 +4,7 @@ Each container is copied once, before its first change, so that a step costs no 
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any, cast
 
 _CONTAINERS = (dict, list)
@@ -97,6 +98,14 @@ class Document:
         return copied
 
 
+def depth_of(value: Any) -> int:
+    """Number of containers within each other; an empty one counts for none."""
+    depth, level = 0, [value]
+    while level := [child for each in level for child in _children(each)]:
+        depth += 1
+    return depth
+
+
 def parse_path(text: str) -> list[str]:
     """The tokens of a path of a JSON patch, as json-patch reads it (v4 in kube-apiserver, v5 in Karmada).
 
@@ -118,6 +127,16 @@ def parse_pointer(text: str) -> list[str]:
         if "~" in token.replace("~0", "").replace("~1", ""):
             raise ValueError(f"the pointer {text!r} has a ~ that is neither ~0 nor ~1")
     return parse_path(text)
+
+
+def _children(value: Any) -> Iterable[Any]:
+    match value:
+        case dict():
+            return cast(dict[str, Any], value).values()
+        case list():
+            return cast(list[Any], value)
+        case _:
+            return ()
 
 
 def _child(container: Any, token: str, path: list[str]) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeapi.codec import copy_manifest, from_wire
+from kubeapi.codec import copy_manifest, encode, from_wire
 from kubeapi.diff import is_equal
 from kubeapi.json_document import Document
 from leeward.api.cluster import Cluster
@@ -398,6 +398,19 @@ def test_a_manifest_nested_beyond_reason_costs_only_its_own_override() -> None:
     manifest = {**CONFIG, "data": {"json": text}}
     change = [{"subPath": "/a", "operator": "replace", "value": deep}]
     assert refusal(manifest, fieldOverrider=[{"fieldPath": "/data/json", "json": change}])
+
+
+def test_overriders_do_not_nest_an_object_more_deeply_than_it_can_be_written() -> None:
+    """Each value is one that the API server takes; put into one another they could be read by nobody."""
+    deep: Any = "text"
+    for _ in range(90):
+        deep = {"a": deep}
+    paths = ["/spec/deep" + "/a" * (90 * number) for number in range(20)]
+    plaintext = [{"path": path, "operator": "add", "value": deep} for path in paths]
+    encode(rendered(TEMPLATE, plaintext=plaintext[:2]))
+    assert (
+        refusal(TEMPLATE, plaintext=plaintext) == "plaintext[2]: the object would be nested more than 190 levels deep"
+    )
 
 
 def test_whatever_is_overridden_it_is_done_or_refused() -> None:

@@ -36,7 +36,7 @@ MOST_POLICIES_OF_A_TEMPLATE: Final = 100
 manifest grow without end."""
 MOST_APPLIED_BYTES: Final = 240 * 1024
 """Most bytes of a Work's annotations that tell of applied overriders: of the 256 KiB of all, a few are of others."""
-
+_IDENTITY: Final = ("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name")
 T = TypeVar("T")
 
 
@@ -148,13 +148,8 @@ def _apply(document: Document, step: Step, effort: Effort) -> Steps[None]:
 
 def _check_identity(before: ReadOnlyManifest, after: Any) -> None:
     """Raises: ValueError when it is another object, or none whose labels can be read."""
-    if not is_equal(_identity(after), _identity(before)):
+    if not all(is_equal(value_at(after, *path), value_at(before, *path)) for path in _IDENTITY):
         raise ValueError("an override cannot change apiVersion, kind, metadata.namespace or metadata.name")
     for field in ("labels", "annotations"):
         if not isinstance(after["metadata"].get(field) or {}, dict):
             raise ValueError(f"an override has made metadata.{field} something else than a mapping")
-
-
-def _identity(manifest: Any) -> tuple[object, ...]:
-    paths = ("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name")
-    return tuple(value_at(manifest, *path) for path in paths)
