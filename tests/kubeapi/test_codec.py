@@ -88,3 +88,25 @@ def test_yaml_nested_too_deeply_is_refused() -> None:
 
 def test_rendered_yaml_is_read_back() -> None:
     assert list(codec.parse_yaml(codec.render_yaml(CLAIM))) == [codec.to_wire(CLAIM)]
+
+
+def nested(levels: int) -> str:
+    return '{"f:a":' * levels + "{}" + "}" * levels
+
+
+def test_deep_managed_fields_of_one_object_hide_no_other() -> None:
+    """A kube-apiserver of 1.36 stores 9,000 levels for whoever may write a ConfigMap."""
+    told = '"a\\"metadata\\":{\\"managedFields\\":[": "}]"'
+    usual = f'{{"metadata":{{"managedFields":[{{"fieldsV1":{nested(150)}}}],"name":"usual"}},"data":{{{told}}}}}'
+    deep = (
+        f'{{"metadata":{{"managedFields": [{{"fieldsV1":{nested(9_000)}}}, {{}}],"name":"deep"}},"data":{{"b":"c"}}}}'
+    )
+    read = codec.decode_any(f'{{"metadata":{{}},"items":[{usual},{deep},{usual}]}}'.encode())
+    assert read["items"][0] == read["items"][2] == codec.decode_any(usual.encode())
+    assert read["items"][1] == {"metadata": {"managedFields": [], "name": "deep"}, "data": {"b": "c"}}
+
+
+@pytest.mark.parametrize("field", ["spec", "managedFields"])
+def test_other_json_that_is_nested_too_deeply_is_not_read_in_part(field: str) -> None:
+    with pytest.raises(codec.DecodeError, match="nested too deeply"):
+        codec.decode_any(f'{{"metadata":{{}},"spec":{{"{field}":[{nested(9_000)}]}}}}'.encode())

@@ -5,6 +5,7 @@ is refused, not expanded. The library that reads it is imported by who first nee
 starts sooner.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
@@ -17,6 +18,9 @@ T = TypeVar("T")
 _encoder = msgspec.json.Encoder()
 _canonical_encoder = msgspec.json.Encoder(order="sorted")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_TOKEN = re.compile(rb'"(metadata|managedFields)"\s*:\s*([{\[])|"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
+_MOST_LEVELS = 200
+"""Levels of `managedFields` that are read in any case; those that Kubernetes writes have as many as the object."""
 
 Raw = msgspec.Raw
 """JSON text inside of a value, which is written as it is."""
@@ -42,8 +46,35 @@ def decode(data: bytes, as_type: type[T]) -> T:
         decoder = _decoders[as_type] = msgspec.json.Decoder(as_type)
     try:
         return decoder.decode(data)
+    except RecursionError:
+        pass
+    try:
+        return decoder.decode(_without_deep_managed_fields(data))
     except RecursionError as error:
         raise msgspec.DecodeError("nested too deeply") from error
+
+
+def _without_deep_managed_fields(data: bytes) -> bytes:
+    """The JSON without the `managedFields` that are nested beyond reason. A real API server takes 10,000 levels of
+    whoever may write an object, in a list that could otherwise not be read at all."""
+    parts, kept_to = list[bytes](), 0
+    depth = metadata = begun = since = deepest = 0
+    for token in _TOKEN.finditer(data):
+        opened = token[2] or token[0]
+        if opened in (b"{", b"["):
+            depth += 1
+            deepest = max(deepest, depth)
+            if token[1] == b"metadata" and not begun:
+                metadata = depth
+            elif token[1] == b"managedFields" and depth == metadata + 1 and not begun:
+                begun, since, deepest = depth, token.start(2), depth
+        elif opened in (b"}", b"]"):
+            if depth == begun and deepest - begun > _MOST_LEVELS:
+                parts += data[kept_to:since], b"[]"
+                kept_to = token.end()
+            begun, metadata = (0 if depth == place else place for place in (begun, metadata))
+            depth -= 1
+    return b"".join((*parts, data[kept_to:]))
 
 
 def decode_manifest(data: bytes) -> Manifest:
