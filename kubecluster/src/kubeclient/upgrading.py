@@ -100,8 +100,10 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lines
 async def _tunnel(
     proxy: URL, url: URL, tls: ssl.SSLContext | None, rules: JudgesAddresses | None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connects to the server through the proxy (RFC 9110, 9.3.6). Raises: OSError, ssl.SSLError, ForbiddenAddress."""
-    reader, writer = await _connect(proxy, ssl.create_default_context() if proxy.scheme == "https" else None, rules)
+    """Connects to the server through the proxy (RFC 9110, 9.3.6), which is trusted by the authority of the server, as
+    Kubernetes' own clients do. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
+    trusted = (tls or ssl.create_default_context()) if proxy.scheme == "https" else None
+    reader, writer = await _connect(proxy, trusted, rules)
     server = address_of(url)
     lines = [f"CONNECT {server} HTTP/1.1", f"Host: {server}"]
     if proxy.user is not None:

@@ -359,16 +359,16 @@ async def closed(writer: asyncio.StreamWriter) -> None:
         await writer.wait_closed()
 
 
-@pytest.mark.parametrize("password", ["secret", "other"])
-def test_an_upgrade_goes_through_a_proxy(password: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("scheme", "password"), [("http", "secret"), ("http", "other"), ("https", "secret")])
+def test_an_upgrade_goes_through_a_proxy(scheme: str, password: str, tmp_path: Path) -> None:
     authority, proxy = Authority(), TunnellingProxy()
 
     async def main() -> None:
         context = authority.server_context(tmp_path)
         server = await asyncio.start_server(_older_server, "127.0.0.1", 0, ssl=context)
-        between = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+        between = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, ssl=context if scheme == "https" else None)
         port, way = (each.sockets[0].getsockname()[1] for each in (server, between))
-        url = f"http://jane:{password}@127.0.0.1:{way}"
+        url = f"{scheme}://jane:{password}@127.0.0.1:{way}"
         told = {"upgrade": "SPDY/3.1", "x-stream-protocol-version": "v4\nv3"}
         request = Request("POST", "/exec", headers=told, query_string="command=ls")
         forwarder = Forwarder(
@@ -383,8 +383,11 @@ def test_an_upgrade_goes_through_a_proxy(password: str, tmp_path: Path) -> None:
                 assert isinstance(answer, Conversation)
                 await answer.send(b"end")
                 assert b"".join([piece async for piece in answer.pieces]) == b"earlyendend"
+                refused = await forwarder.forward(Request("GET", "/other"))
+                assert isinstance(refused, Forwarded)
+                assert b"".join([piece async for piece in refused.chunks]) == b"no SPDY"
             await forwarder.close()
             await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
-        assert proxy.asked == [f"CONNECT 127.0.0.1:{port}"]
+        assert proxy.asked == [f"CONNECT 127.0.0.1:{port}"] * (1 if password == "other" else 2)
 
     asyncio.run(main())
