@@ -37,7 +37,7 @@ def test_a_page_gives_its_commands_with_what_they_show() -> None:
         ("member1   v1.36.0   Push   True   4m12s", "member1 v1.36.0 Push True T"),
         ("  12:13:21   +7 s  x  not-ready:NoExecute", "T T x not-ready:NoExecute"),
         ("fleet in /home/me/.leeward, as of 12:13:53 UTC, 23 Nov 2026", "fleet in ~/.leeward, as of T UTC, T"),
-        ("the brake is engaged since 2026-11-23T16:00:07Z: 3 of 3", "the brake is engaged since TTTZ: 3 of 3"),
+        ("the brake is engaged (since 2026-11-23T16:00:07Z): 3 of 3", "the brake is engaged (since TTTZ): 3 of 3"),
         ("nginx   3/3     3            3           40s", "nginx 3/3 3 3 T"),
         ("beat   1d79bdde-d4a0-4a2e-96b1-40e65c20cba7   18s", "beat N T"),
         ("adopted https://127.0.0.1:34351: now", "adopted https://127.0.0.1:N: now"),

@@ -108,7 +108,7 @@ def test_an_outage_is_told_first_and_its_end_too(fleet: Fleet) -> None:
         code, text = status(fleet, remote=remote)
         lines = text.splitlines()
         assert code == 1
-        assert [line for line in lines if line.startswith("! member1 is down since ")]
+        assert [line for line in lines if line.startswith("! member1 is down (since ")]
         assert way_out in " ".join(text.split())
         assert max(map(len, lines)) <= 100
         told = seen(fleet, remote=remote)

@@ -75,7 +75,7 @@ def outage_told(fleet: Fleet, member: str) -> bool:
     leaves = told.partition("the copy there is evicted at ")[2].partition(" ")[0]
     return (
         "Type: leeward.dev/ClusterOutage" in told
-        and all(part in told for part in (f"{member} is down since", "in member2, unless", NOT_SEEN_SINCE))
+        and all(part in told for part in (f"{member} is down (since", "in member2, unless", NOT_SEEN_SINCE))
         and leaves != ""
         and wide.split()[-1] == leaves
     )
@@ -109,7 +109,7 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     fleet.eventually(lambda: told_last(fleet, victim) == f"Ready is now {ready[0]}", "describe tells that last")
     fleet.eventually(lambda: outage_told(fleet, victim), "describe says what will become of it")
     events = fleet.kubectl("get", "events", "--field-selector", "reason=ClusterOutage,involvedObject.name=nginx")
-    assert f"{victim} is down since" in events
+    assert f"{victim} is down (since" in events
     fleet.eventually(lambda: fleet.taints(victim) == taints, f"{victim} has {taints}")
     fleet.eventually(lambda: moved_to(fleet, "member2"), "member2 has 3 and the task is gone")
     if ready[1] != "ClusterNotReady":

@@ -104,7 +104,7 @@ async def test_a_page_watches_a_cluster_die_its_application_move_and_the_cluster
 
         await world.member("member1").stop()
         await page.told(world, 16)
-        assert page.fleet["headline"] == "member1 begins to fail"
+        assert page.fleet["headline"] == "member1 is failing"
         assert page.collections["clusters"]["member1"]["state"] == "Failing"
         ((word, sentence),) = page.coming()
         assert (word, sentence) == ("Failing", "member1 counts as not Ready, unless it answers again")

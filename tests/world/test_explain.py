@@ -20,6 +20,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.operations import OperationFailed
+from leeward.operations.sentences import in_moments
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import Requests, picture
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, held, in_world, policy, tasks
@@ -181,8 +182,11 @@ async def test_the_sentence_of_an_outage_is_that_of_the_condition(world: World) 
         binding = world.binding(name)
         condition = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION) if binding else None
         assert condition is not None
-        said = re.sub(r" at \S+Z", "", condition.message.rstrip("."))
-        assert said in [step.sentence for step in (await explain(world, resource)).next], "with the instant beside it"
+        told = await explain(world, resource)
+        said = in_moments(re.sub(r" at \S+Z", "", condition.message.rstrip(".")), told.as_of)
+        sentences = [step.sentence for step in told.next]
+        assert said in sentences, "with the instant beside it"
+        assert not any(re.search(r"\dT\d", each) for each in (*sentences, *told.why, told.headline)), "one time format"
 
 
 @in_world()
@@ -210,7 +214,7 @@ async def test_a_work_says_what_is_believed_of_its_copy(world: World) -> None:
     told = explain_in(await picture(world), asked)
     assert isinstance(told, WorkExplanation)
     assert told.needs_somebody
-    assert told.why[0].startswith("Nothing is known of member1 since")
+    assert told.why[0].startswith("Nothing is known of member1 (since")
 
 
 @in_world()

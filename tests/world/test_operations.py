@@ -105,7 +105,7 @@ async def test_a_brake_is_told_and_released(world: World) -> None:
     await world.sleep(300)
     seen = await look(world)
     assert seen.findings[0].about == "brake"
-    assert seen.findings[0].sentence.startswith("the brake is engaged since ")
+    assert seen.findings[0].sentence.startswith("the brake is engaged (since ")
     assert (await release_brake(world.client)).brake.engaged
     assert (await read_brake(world.client)).brake.overruled
     await world.sleep(1)

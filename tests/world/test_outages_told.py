@@ -104,7 +104,7 @@ async def test_a_dead_cluster_is_told_at_once_with_the_instant_and_the_place_of_
     await world.sleep(2)
     since, at = instants(message(world))
     (to,) = re.findall(r"is evicted at \S+ and replaced in (\S+), unless", message(world))
-    assert message(world).startswith(f"{old} is down since")
+    assert message(world).startswith(f"{old} is down (since")
     assert 0 <= (since - died).total_seconds() <= 15, "the first look that failed"
     assert marks(world) == {old: since}
     for kind, name in (("ResourceBinding", WEB), ("Deployment", "web")):

@@ -70,7 +70,7 @@ async def test_what_moves_to_where_no_service_selects_it_says_so_until_one_does(
     (message, *_) = [each.message for each in events if each.reason == "NotReachable"]
     assert message == "the application serves in member2, where no Service selects it (Service web is in member1)"
     findings = (await look_at_fleet(world.client, world.clock)).findings
-    assert any("is not reachable (NoService)" in each.sentence for each in findings)
+    assert any("is not reachable (NoService, since " in each.sentence for each in findings)
     answer = explain_in(await picture(world), asked_of("deploy/web", "default"))
     assert isinstance(answer, Explanation)
     assert any("no Service selects it" in sentence for sentence in answer.why)

@@ -65,7 +65,7 @@ async def test_a_copy_that_its_member_does_not_delete_is_told_until_it_is_gone(w
     await world.sleep(120)
     assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [3, 3]
     (told,) = (await look_at_fleet(world.client, world.clock)).findings
-    assert "still has an old copy (Refused)" in told.sentence
+    assert "still has an old copy (Refused, since " in told.sentence
     assert "Still runs in member1, because the cluster refuses to delete Deployment default/web: " in told.sentence
     answers(world.member("member1").place, lambda _: None)
     await world.sleep(120)

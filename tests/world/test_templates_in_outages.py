@@ -93,7 +93,7 @@ async def test_a_part_that_is_not_seen_is_all_that_is_not_counted(world: World) 
     assert (status["readyReplicas"], status["availableReplicas"], status["unavailableReplicas"]) == (4, 4, 2)
     assert condition(status, "Available") == UNKNOWN
     (told,) = [each for each in status["conditions"] if each["type"] == CLUSTER_OUTAGE_CONDITION]
-    assert told["message"].startswith("Nothing is known of member3 since ")
+    assert told["message"].startswith("Nothing is known of member3 (since ")
     assert "member1" not in told["message"]
 
 

@@ -154,7 +154,7 @@ function detail() {
 function whatIf(fails, clocks = {}) {
   const lost = new Set(fails);
   return {
-    headline: "1 of 3 applications would serve nobody; in all, 4 of 18 replicas would be missing",
+    headline: "1 of 3 applications would serve nobody; in total, 4 of 18 replicas would be missing",
     detail: "The brake does not engage: 3 of 12 clusters would be down, it stops evictions from 7.",
     command: `leeward what-if --fail ${fails.join(",")}`,
     answer: {
@@ -326,7 +326,7 @@ function released() {
   const told = whatIf([]);
   return {
     ...told,
-    headline: "3 of 22 applications would serve nobody; in all, 7 of 96 replicas would be missing",
+    headline: "3 of 22 applications would serve nobody; in total, 7 of 96 replicas would be missing",
     detail: "",
     command: "leeward brake release",
   };

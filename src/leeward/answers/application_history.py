@@ -9,7 +9,7 @@ import msgspec
 from kubeapi.core import Event
 from leeward.api.outage import ClusterOutage, MoveState, OutageApplication
 from leeward.core.rollout.state import RolloutStep
-from leeward.operations.sentences import long_span
+from leeward.operations.sentences import in_moments, long_span
 
 MOST_LINES = 100
 
@@ -34,7 +34,6 @@ _ROUTINE = re.compile(r"Succeed$|^WorkDispatching$")
 _WITHIN = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CLAIM = re.compile(r"^Apply policy\((.+)\) succeed$")
 _SCHEDULERS_TEXT = re.compile(r" (?:\d+ replicas? stays?, n|N)ot evicted from .* because there is no place to go: .*$")
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)Z")
 _RESULT = re.compile(r"scheduled successfully\. Result: \{(.+)\}$")
 
 
@@ -74,7 +73,9 @@ def _of_outage(outage: ClusterOutage, each: OutageApplication) -> Iterator[Histo
         took = "" if each.recovery_seconds is None else f", {long_span(each.recovery_seconds)} after the first failure"
         yield HistoryLine(each.healthy_at, "Moved", f"the replacement for {cluster} was healthy{took}", name)
     if each.state in (MoveState.HELD, MoveState.KEPT) and each.message:
-        yield HistoryLine(outage.spec.since, each.state.value, f"{cluster} failed: {_sentence(each.message)}", name)
+        yield HistoryLine(
+            outage.spec.since, each.state.value, f"{cluster} failed: {_sentence(each.message, outage.spec.since)}", name
+        )
 
 
 def _of_events(events: Iterable[Event]) -> Iterator[HistoryLine]:
@@ -82,7 +83,7 @@ def _of_events(events: Iterable[Event]) -> Iterator[HistoryLine]:
         at = event.last_timestamp or event.first_timestamp or event.metadata.creation_timestamp
         if at is not None and (event.reason in WORDS or not _ROUTINE.search(event.reason)):
             again = f" ({event.count} times)" if event.count > 1 else ""
-            yield HistoryLine(at, _word(event.reason), f"{_sentence(event.message)}{again}")
+            yield HistoryLine(at, _word(event.reason), f"{_sentence(event.message, at)}{again}")
 
 
 def _word(reason: str) -> str:
@@ -93,11 +94,11 @@ def _word(reason: str) -> str:
     return " ".join([*words[:1], *(word if word.isupper() else _PAST.get(word, word.lower()) for word in words[1:])])
 
 
-def _sentence(message: str) -> str:
+def _sentence(message: str, at: datetime) -> str:
     """The message of an event: the cause without the scheduler's text, of a placement the places, of a claim the
     policy."""
     if (placed := _RESULT.search(message)) is not None:
         return f"the application is placed in {placed[1]}"
     if (claimed := _CLAIM.search(message)) is not None:
         return f"policy {claimed[1]} claims the template"
-    return _INSTANT.sub(r"\1", _SCHEDULERS_TEXT.sub("", message))
+    return in_moments(_SCHEDULERS_TEXT.sub("", message), at)

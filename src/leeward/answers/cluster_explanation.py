@@ -19,7 +19,7 @@ from leeward.core.loss_coverage import standing_coverage
 from leeward.operations.clusters import ClusterRow, ClusterState, cluster_row
 from leeward.operations.departures import departures_from
 from leeward.operations.findings import Hold
-from leeward.operations.sentences import counted, since
+from leeward.operations.sentences import counted, in_moments, since
 
 
 class ClusterExplanation(msgspec.Struct, frozen=True, rename="camel"):
@@ -51,7 +51,7 @@ def explain_cluster(state: FleetState, name: str) -> ClusterExplanation:
         cluster=name,
         headline=f"{name}: {row.state.value}{since(row.since, state.as_of)}{note}",
         row=row,
-        why=list(_why(state, cluster)),
+        why=[in_moments(each, state.as_of) for each in _why(state, cluster)],
         next=sorted(
             _next(state, cluster, bindings), key=lambda step: step.at or datetime.max.replace(tzinfo=state.as_of.tzinfo)
         ),
@@ -80,7 +80,7 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     dead = sum(map(looks_dead, state.clusters.values()))
     failing = sum(map(is_failing, state.clusters.values()))
     brake = state.settings.brake
-    more = f", {failing} more {'begins' if failing == 1 else 'begin'} to fail" if failing else ""
+    more = f", {failing} more {'is' if failing == 1 else 'are'} failing" if failing else ""
     is_engaged = is_braked(state, state.clusters.values())
     needed = max(brake.minimum, int(brake.threshold * len(state.clusters)) + 1)
     number = counted(len(state.clusters), "cluster")

@@ -119,11 +119,6 @@ class ClusterTimeline:
         return cluster
 
 
-def lost(cluster: Cluster, now: datetime) -> Cluster:
-    """The cluster as one that refuses connections."""
-    return _with_condition(cluster, ready_condition("unreachable"), now)
-
-
 def _with_condition(cluster: Cluster, ready: Condition, now: datetime) -> Cluster:
     conditions = remove_condition(cluster.status.conditions, FAILING_CONDITION)
     dated = set_condition(conditions, ready, now)

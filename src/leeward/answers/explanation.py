@@ -37,7 +37,7 @@ from leeward.operations.drain import workload_of
 from leeward.operations.findings import HOLDS, Hold
 from leeward.operations.hindrances import hindrances_of, stopped_rollout
 from leeward.operations.rollout_view import RolloutView
-from leeward.operations.sentences import counted, moment
+from leeward.operations.sentences import counted, in_moments, moment, since
 
 
 class ApplicationState(Enum):
@@ -55,8 +55,8 @@ class ApplicationState(Enum):
 
 
 NOTHING_MOVES = (
-    "Leeward does not move the application there by itself. To move it, set leeward.dev/failback in its policy, or "
-    "create a WorkloadRebalancer."
+    "A running application stays where it is, even if other clusters would be chosen now. To move it, set "
+    "leeward.dev/failback in its policy, or create a WorkloadRebalancer."
 )
 _HELD = {ApplicationState.HELD: "Eviction held", ApplicationState.WAITING: "Eviction waits"}
 NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED, ApplicationState.HINDERED)
@@ -125,19 +125,20 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
     rooms = {name: candidate.room for name, candidate in term.candidates.items()}
     placed = binding.spec.placement if binding.spec.is_workload else None
     room = room_rows(binding.spec, fleet, rooms) if placed is not None and room_decides(placed) else []
-    where, verdicts = copies_of(state, key), verdicts_of(snapshot, term)
+    where, verdicts, now = copies_of(state, key), verdicts_of(snapshot, term), state.as_of
+    told = (*group_sentence(state, binding), *_why(state, binding, asked, verdicts))
     how = _seen(state, binding, where, _state_of(binding, decision, bool(report and report.outlooks)))
     return Explanation(
         control_plane=state.control_plane,
-        as_of=state.as_of,
+        as_of=now,
         workload=workload_of(binding),
         binding=str(key),
         replicas=binding.spec.replicas,
         state=how,
-        headline=by_sum_words(state, key, decision) or _headline(state, binding, asked, how, where),
+        headline=in_moments(by_sum_words(state, key, decision) or _headline(state, binding, asked, how, where), now),
         reason=decision.held.reason if decision.held is not None else "",
         where=where,
-        why=[claim_sentence(state, binding), *group_sentence(state, binding), *_why(state, binding, asked, verdicts)],
+        why=[claim_sentence(state, binding), *(in_moments(each, now) for each in told)],
         policies=policies_selecting(state, binding),
         verdicts=verdicts,
         room=room,
@@ -241,8 +242,7 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
         cluster = state.clusters.get(target.name)
         harmful = [] if cluster is None else [t for t in cluster.taints if t.effect == "NoExecute"]
         for taint in harmful:
-            since = f" since {taint.time_added:%H:%M:%S}" if taint.time_added else ""
-            yield f"{target.name} has {taint}{since}."
+            yield f"{target.name} has the taint {taint}{since(taint.time_added, state.as_of)}."
     kept = next((each.clusters for each in verdicts if not each.plugin), ())
     anew, is_only_asked = "", asked.asked_anew
     if is_only_asked:

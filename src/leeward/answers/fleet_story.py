@@ -158,7 +158,7 @@ def _headline(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage
             return _needing(rows)
         case FleetMood.FAILING:
             names = _failing(rows)
-            return f"{shortened(names)} {'begins' if len(names) == 1 else 'begin'} to fail", _in_place(rows)
+            return f"{shortened(names)} {'is' if len(names) == 1 else 'are'} failing", _in_place(rows)
         case FleetMood.WELL:
             return _well(rows, is_whole=not state.recorded.unseen), " ".join(_calm(state, rows))
 

@@ -19,7 +19,7 @@ from leeward.core.placement import Decision
 from leeward.core.rollout.rollout_decision import Reason
 from leeward.core.scheduling import Unplaceable
 from leeward.operations.rollout_view import RolloutView
-from leeward.operations.sentences import counted
+from leeward.operations.sentences import counted, in_moments
 
 
 class NextStep(msgspec.Struct, frozen=True, rename="camel"):
@@ -37,7 +37,8 @@ def next_steps(
     rollout: RolloutView | None = None,
 ) -> tuple[NextStep, ...]:
     """Steps in the order of their instants; those without one come last."""
-    steps = [*_of_clusters(state, key), *_of_decision(state, key, decision), *_of_outages(report, decision)]
+    steps = [*_of_clusters(state, key), *_of_decision(state, key, decision)]
+    steps += _of_outages(report, decision, state.as_of)
     if rollout is not None and rollout.next:
         steps.append(NextStep(rollout.next_at, rollout.next))
     if rollout is not None and rollout.reason in (Reason.WAITING, Reason.PAUSED):
@@ -124,12 +125,12 @@ def _is_retried(decision: Decision) -> bool:
     return isinstance(decision.result, Unplaceable) or (held is not None and held.reason == HeldReason.NO_PLACE_TO_GO)
 
 
-def _of_outages(report: OutageReport | None, decision: Decision) -> Iterator[NextStep]:
+def _of_outages(report: OutageReport | None, decision: Decision, now: datetime) -> Iterator[NextStep]:
     """Steps that outages will bring; what is held now has been said."""
     held = decision.held.message if decision.held is not None else ""
     for outlook in () if report is None else report.outlooks:
         if not held or outlook.why != held:
-            yield NextStep(outlook.at, replace(outlook, at=None).sentence.rstrip("."))
+            yield NextStep(outlook.at, in_moments(replace(outlook, at=None).sentence.rstrip("."), now))
 
 
 def _unseen_since(state: FleetState, name: str) -> datetime | None:

@@ -19,11 +19,11 @@ def answer_of(told: WhatIf) -> str:
         waits = ", and waits for a gate" if gated else ""
         return f"1 application is affected: it {_fate_of(told.applications[0])}{waits}"
     kept = sum(each.fate is Fate.KEPT and not each.missing for each in told.applications)
-    more = f"; {counted(kept, 'application does', 'applications do')} not move" if kept else ""
-    more += f"; {counted(gated, 'application')} {'waits' if gated == 1 else 'wait'} for a gate" if gated else ""
+    more = f"; {counted(kept, 'stays where it is', 'stay where they are')}" if kept else ""
+    more += f"; {counted(gated, 'waits', 'wait')} for a gate" if gated else ""
     if not told.wanting:
-        return f"all {number} serve with all replicas{more}"
-    return f"{_service(told.wanting, number)}; in all, {_missing_of(told.applications)}{more}"
+        return f"{len(told.applications)} of {number} would serve with all replicas{more}"
+    return f"{_service(told.wanting, number)}{more}; in total, {_missing_of(told.applications)}"
 
 
 def _service(wanting: Sequence[ApplicationFate], number: str) -> str:

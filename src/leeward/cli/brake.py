@@ -57,4 +57,4 @@ def _describe(state: "Brake") -> str:
 
     if state.overruled:
         return "the brake is released by hand"
-    return f"the brake is engaged since {format_time(state.since)}" if state.since else "the brake is not engaged"
+    return f"the brake is engaged (since {format_time(state.since)})" if state.since else "the brake is not engaged"

@@ -1,6 +1,6 @@
 """`leeward resilience`"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,41 +47,26 @@ def resilience(
         answer = survey(state, losses_by(state, by, number), by)
     except OperationFailed as error:
         raise FleetError(str(error)) from error
-    say_answer(state, answer, output, _lines(answer, wide))
+    say_answer(state, answer, output, _lines(answer, number, wide))
     return WELL if answer.survives_all else FINDINGS
 
 
-def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
-    from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, headline, paragraph, section, table, title
+def _lines(told: "Resilience", number: int, wide: bool) -> Iterator[str]:
+    from leeward.cli.text_lines import headline, paragraph, section, table, title
     from leeward.operations.sentences import counted, full_moment
 
     yield from title(f"{told.control_plane}, as of {full_moment(told.as_of)}; nothing is changed")
     bad = [loss for loss in told.losses if loss.wanting]
-    total = f"{len(told.losses)} possible {'loss' if len(told.losses) == 1 else 'losses'}"
-    if not bad:
-        yield from headline(GOOD, f"the other clusters can run everything after each of {total}")
-    else:
-        worst = f"{counted(bad[0].nobody, 'application')} would serve nobody" if bad[0].nobody else "too few can serve"
-        said = f"after {len(bad)} of {total}, not everything can run; the worst: if {bad[0].loss} is lost, {worst}"
-        yield from headline(NEEDS_SOMEBODY, said)
+    yield from _answer(told, number, bad)
     for unseen in told.unseen:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from section("LOSSES")
     shown = told.losses if wide else told.losses[:MOST_LISTED]
     header = ("LOST", "APPS", "MOVE", "STAY", "SERVE NOBODY", "FEWER", "REPLICAS MISSING", "NOTE")
-    rows = [
-        (
-            each.loss,
-            str(each.applications),
-            str(each.moving),
-            str(each.kept),
-            str(each.nobody),
-            str(each.wanting - each.nobody),
-            str(each.missing),
-            _note(each),
-        )
-        for each in shown
-    ]
+    rows: list[Sequence[str]] = []
+    for each in shown:
+        figures = (each.applications, each.moving, each.kept, each.nobody, each.wanting - each.nobody, each.missing)
+        rows.append((each.loss, *map(str, figures), _note(each)))
     yield from table(header, rows, (1, 2, 3, 4, 5, 6))
     if len(told.losses) > len(shown):
         yield f"  {len(told.losses) - len(shown)} more: --wide"
@@ -91,6 +76,22 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
     if bad:
         yield ""
         yield from paragraph(f"why: leeward what-if --fail {','.join(bad[0].clusters)}")
+
+
+def _answer(told: "Resilience", number: int, bad: "Sequence[LossReport]") -> Iterator[str]:
+    """The headline: how many losses were simulated, after how many not everything can run, and the worst."""
+    from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, headline
+    from leeward.operations.sentences import counted
+
+    what = told.by if ":" not in told.by else f"group by {told.by}"
+    number_of_them = f"{number} {what}s" if number > 1 else f"one {what}"
+    simulated = f"the loss of {number_of_them} was simulated in {counted(len(told.losses), 'case')}"
+    if not bad:
+        yield from headline(GOOD, f"{simulated}: the other clusters can always run everything")
+        return
+    worst = f"{counted(bad[0].nobody, 'application')} would serve nobody" if bad[0].nobody else "too few can serve"
+    said = f"{simulated}: in {len(bad)} of them, not everything can run. Worst case: if {bad[0].loss} is lost, {worst}"
+    yield from headline(NEEDS_SOMEBODY, said)
 
 
 def _note(loss: "LossReport") -> str:

@@ -30,7 +30,7 @@ _CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS"
 _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
 _SHORTEST_NOTE = 12
 _NOT_HELD = (
-    (Hold.KEPT, "application is not evicted, on purpose", "applications are not evicted, on purpose"),
+    (Hold.KEPT, "application stays where it is", "applications stay where they are"),
     (Hold.WAITING, "application waits for its turn to leave", "applications wait for their turn to leave"),
 )
 
@@ -137,7 +137,8 @@ def _remarks(state: FleetStatus) -> Iterator[str]:
             kind, _, name = found[0].workload.partition(" ")
             where = f" -n {found[0].namespace}" if found[0].namespace else ""
             command = f"leeward explain {kind.lower()}/{name.rpartition('/')[2]}{where}"
-            yield f"{counted(len(found), one, many)} (`{for_same_fleet(command)}`)"
+            see = f"{'see' if len(found) == 1 else 'see for example'} `{for_same_fleet(command)}`"
+            yield f"{counted(len(found), one, many)} ({', '.join(sorted({held.reason for held in found}))}): {see}"
     yield from state.notes
     if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
         yield f"brake not engaged: {state.brake.message}" if state.brake.message else "brake not engaged"

@@ -48,16 +48,13 @@ def timeline_lines(told: Timeline, everything: bool = False) -> Iterator[str]:
 
 
 def _outage(outage: OutageStory, told: Timeline, everything: bool) -> Iterator[str]:
-    yield from text_lines.headline(
-        text_lines.NEEDS_SOMEBODY if outage.running else text_lines.GOOD,
-        f"{outage.headline}{_range(outage, told.as_of)}",
-    )
-    if not (everything or outage.running or len(told.outages) == 1):
-        if outage.recovery:
-            yield from text_lines.paragraph(f"recovery: {outage.recovery}")
-        yield from text_lines.paragraph(f"details: leeward timeline --outage {outage.name}")
+    if everything or outage.running or len(told.outages) == 1:
+        yield from outage_lines(outage, told.as_of, everything, "--all; for the post-mortem: -o markdown")
         return
-    yield from _details(outage, told.as_of, everything, "--all; for the post-mortem: -o markdown")
+    yield from text_lines.headline(text_lines.GOOD, f"{outage.headline}{_range(outage, told.as_of)}")
+    if outage.recovery:
+        yield from text_lines.paragraph(f"recovery: {outage.recovery}")
+    yield from text_lines.paragraph(f"details: leeward timeline --outage {outage.name}")
 
 
 def outage_lines(outage: OutageStory, now: datetime, everything: bool, more: str) -> Iterator[str]:
@@ -65,10 +62,6 @@ def outage_lines(outage: OutageStory, now: datetime, everything: bool, more: str
     yield from text_lines.headline(
         text_lines.NEEDS_SOMEBODY if outage.running else text_lines.GOOD, f"{outage.headline}{_range(outage, now)}"
     )
-    yield from _details(outage, now, everything, more)
-
-
-def _details(outage: OutageStory, now: datetime, everything: bool, more: str) -> Iterator[str]:
     yield from _story(outage, now)
     yield from _held(outage)
     yield from _recovered(outage, everything, more)
@@ -143,11 +136,4 @@ def _row(each: OutageApplication) -> Sequence[str]:
     left, healthy = each.left_at, each.healthy_at
     took = long_span((healthy - left).total_seconds()) if left is not None and healthy is not None else ""
     recovery = long_span(each.recovery_seconds) if each.recovery_seconds is not None else each.state.value.lower()
-    return (
-        name_of(each),
-        to,
-        f"{left:%H:%M:%S}" if left else "",
-        f"{healthy:%H:%M:%S}" if healthy else "",
-        took,
-        recovery,
-    )
+    return name_of(each), to, *(f"{at:%H:%M:%S}" if at else "" for at in (left, healthy)), took, recovery

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from leeward.answers.cluster_timeline import lost
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import FleetState
 from leeward.api.policy import Placement
@@ -77,8 +76,7 @@ def _shortages(binding: Binding, placement: Placement, fleets: _Fleets) -> Itera
         left = msgspec.structs.replace(binding.spec, clusters=rest)
         found = find_replacement(binding, left, fleets.without(target.name), fleets.state.as_of)
         if isinstance(found, Unplaceable) and _could_be_placed(placement, fleets.state, (target.name,)):
-            dead = lost(fleets.state.clusters[target.name], fleets.state.as_of)
-            why = cause_of(found, left, {**fleets.state.clusters, target.name: dead})
+            why = cause_of(found, left, fleets.state.clusters, lost=target.name)
             yield _Shortage(target.name, target.replicas, why or found.message)
 
 
@@ -93,8 +91,7 @@ def _told(claim: ClaimedTemplate, found: list[_Shortage]) -> str:
     others = [each.cluster for each in found if each is not worst]
     also = f" (or {', '.join(others[:NAMED])}{' or another' if len(others) > NAMED else ''})" if others else ""
     what = counted(worst.missing, "replica") if claim.binding.spec.is_workload else "the copy"
-    where = f"{claim.template} cannot move {what} if cluster {worst.cluster}{also} is lost"
-    return f"{where}. {worst.message.replace(f'{worst.cluster} is down', f'{worst.cluster} is lost')}"
+    return f"If cluster {worst.cluster}{also} is lost, {what} of {claim.template} cannot move. {worst.message}"
 
 
 def _diagnostic(claim: ClaimedTemplate, sentence: str) -> Diagnostic:

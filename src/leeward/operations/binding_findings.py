@@ -115,8 +115,8 @@ def refused(observed: Observed) -> Iterator[Finding]:
     for binding, refusal in found[:NAMED_AT_MOST]:
         kind = (RESOURCE_BINDINGS if binding.namespace else CLUSTER_RESOURCE_BINDINGS).kind
         name = "/".join(filter(None, (binding.namespace, binding.name)))
-        when = since(refusal.last_transition_time, observed.now)
-        said = f"{kind} {name} {HINDRANCES[REFUSED_CONDITION]} ({refusal.reason}){when}"
+        when = since(refusal.last_transition_time, observed.now, refusal.reason)
+        said = f"{kind} {name} {HINDRANCES[REFUSED_CONDITION]}{when}"
         where = f" -n {binding.namespace}" if binding.namespace else ""
         command = f"leeward explain {kind.lower()}/{binding.name}{where}"
         yield needs_somebody(f"{kind.lower()}/{name}", f"{said}: {refusal.message}", next=command)
@@ -179,14 +179,14 @@ _Groups = dict[_Reason, list[tuple[Binding, datetime | None]]]
 
 
 def _told(groups: _Groups, now: datetime) -> Iterator[Finding]:
-    """One finding for each reason, those that most share first: `Deployment payments/ledger is held (NoPlaceToGo) since
-    02:40:17, 1 min: ...`, or `3 of them are ...` with their names."""
+    """One finding for each reason, those that most share first: `Deployment payments/ledger is held (NoPlaceToGo,
+    since 02:40:17, 1 min ago): ...`, or `3 of them are ...` with their names."""
     in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
     for reason, found in in_order[:NAMED_AT_MOST]:
         (first, _), names = found[0], [workload_of(binding) for binding, _ in found]
-        when = since(min((at for _, at in found if at is not None), default=None), now)
+        when = since(min((at for _, at in found if at is not None), default=None), now, reason.reason)
         who = f"{names[0]} {reason.what}" if len(found) == 1 else f"{len(found)} {_plural(reason.what)}"
-        said = f"{who} ({reason.reason}){when}: {reason.message}"
+        said = f"{who}{when}: {reason.message}"
         more = len(names) - NAMED_AT_MOST
         listed = ", ".join(names[:NAMED_AT_MOST]) + (f", and {more} more" if more > 0 else "")
         about, details = (about_binding(first), ()) if len(found) == 1 else ("bindings", (listed,))

@@ -98,7 +98,7 @@ def doubtful_clusters(observed: Observed) -> Iterator[Finding]:
         elif row.state is ClusterState.SILENT:
             new = row.since is not None and observed.now - row.since < NEW_CLUSTER
             severity = Severity.SOON if new else Severity.NEEDS_SOMEBODY
-            sentence = f"{row.name} has joined{since(row.since, observed.now)}, and has never reported"
+            sentence = f"{row.name} has joined, and has never reported{since(row.since, observed.now)}"
             yield Finding(severity, f"cluster/{row.name}", sentence, next=f"leeward explain cluster/{row.name}")
         elif row.state is ClusterState.LEAVING:
             sentence = f"{row.name} is being unjoined{since(row.since, observed.now)}"
@@ -131,6 +131,6 @@ def drains(observed: Observed) -> Iterator[Finding]:
             left = left_to_drain(row.name, observed.bindings)
             sentence = (
                 f"{row.name} is being drained{since(row.since, observed.now)}: "
-                f"{counted(len(left), 'resource')} still in the cluster"
+                f"{counted(len(left), 'resource is', 'resources are')} still there"
             )
             yield Finding(Severity.SOON, f"cluster/{row.name}", sentence, next=f"leeward drain {row.name}")

@@ -1,8 +1,13 @@
 """Instants, spans and counts as people read them: an instant in UTC, and beside it how far away it is."""
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
+from kubeapi.meta import parse_time
+
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -44,11 +49,25 @@ def full_moment(instant: datetime) -> str:
     return f"{there:%H:%M:%S} UTC, {there.day} {there:%b %Y}"
 
 
-def since(instant: datetime | None, now: datetime) -> str:
-    """` since 02:30:17 (11 min ago)`, with a space before it; empty when it is not known."""
-    if instant is None:
-        return ""
-    return f" since {moment(instant, now)} ({span((now - instant).total_seconds())} ago)"
+def since(instant: datetime | None, now: datetime, reason: str = "") -> str:
+    """` (NoPlaceToGo, since 02:30:17, 11 min ago)`, with a space before it, or as much of it as is known."""
+    ago = "" if instant is None else f"since {moment(instant, now)}, {span((now - instant).total_seconds())} ago"
+    said = ", ".join(filter(None, (reason, ago)))
+    return f" ({said})" if said else ""
+
+
+def in_moments(text: str, now: datetime) -> str:
+    """The text of a condition or an event with its instants as the lines beside it tell them: `02:30:17` on the same
+    day, else `2 Nov 02:30:17`."""
+    return _INSTANT.sub(lambda found: _clock_time(found[0], now), text)
+
+
+def _clock_time(instant: str, now: datetime) -> str:
+    with suppress(ValueError):
+        there = parse_time(instant)
+        said = moment(there, now)
+        return said if ":" in said else f"{said} {there:%H:%M:%S}"
+    return instant
 
 
 def at(instant: datetime, now: datetime) -> str:

@@ -57,6 +57,7 @@ from leeward.operations.control_plane_findings import (
 )
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import Finding, Hold, Observed, hold_of, worst_first
+from leeward.operations.sentences import in_moments
 from leeward.operations.taints import no_control_plane
 
 T = TypeVar("T")
@@ -182,7 +183,8 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
 
 def findings_of(observed: Observed) -> list[Finding]:
     """Findings about a fleet, worst first: a pure function of the look."""
-    return worst_first(finding for about in _SOURCES for finding in about(observed))
+    told = worst_first(finding for about in _SOURCES for finding in about(observed))
+    return [msgspec.structs.replace(each, sentence=in_moments(each.sentence, observed.now)) for each in told]
 
 
 _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (

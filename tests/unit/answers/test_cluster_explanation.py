@@ -69,7 +69,7 @@ def leaving() -> Cluster:
 
 def test_a_lost_cluster_that_is_unjoined_gets_no_taint_and_is_said_to_leave() -> None:
     found = told(leaving())
-    assert "The cluster is being unjoined since 31 Dec 2025 (2 min ago)." in found.why
+    assert "The cluster is being unjoined (since 31 Dec 2025, 2 min ago)." in found.why
     assert [step.sentence for step in found.next] == [
         "m1 leaves the fleet: nobody watches it any more, and it gets no taint"
     ]

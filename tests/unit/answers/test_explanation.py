@@ -39,7 +39,7 @@ def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(co
     assert told.why[-1] == "what is so, and where (SomeReason)."
     observed = Observed(NOW, bindings=(hindered,))
     (finding,) = (found for look in (refused, found_hindered) for found in look(observed))
-    assert f" {HINDRANCES[condition_type]} (SomeReason)" in finding.sentence
+    assert f" {HINDRANCES[condition_type]} (SomeReason, since " in finding.sentence
     assert finding.sentence.endswith(": what is so, and where.")
     well = explain_binding(picture_of([cluster("a")], [placed]), key_of_binding(placed))
     assert not well.needs_somebody

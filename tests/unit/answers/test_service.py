@@ -77,7 +77,7 @@ def test_what_the_brake_holds_in_clusters_that_fail_serves_nobody() -> None:
         ("fewer", 2, 4),
     ]
     assert answer_of(told) == (
-        "1 of 2 applications would serve nobody, 1 with fewer replicas; in all, 6 of 8 replicas would be missing"
+        "1 of 2 applications would serve nobody, 1 with fewer replicas; in total, 6 of 8 replicas would be missing"
     )
     gone = of(told.applications, "gone")
     assert (gone.fate, gone.reason) == (Fate.STAYS, "")

@@ -67,22 +67,22 @@ def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fa
     ("served", "said"),
     [
         ((), "no application is affected"),
-        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "all 2 applications serve with all replicas"),
+        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "2 of 2 applications would serve with all replicas"),
         (
             ((Fate.MOVES, WELL), (Fate.KEPT, WELL)),
-            "all 2 applications serve with all replicas; 1 application does not move",
+            "2 of 2 applications would serve with all replicas; 1 stays where it is",
         ),
         (
             ((Fate.NO_ROOM, NOBODY), (Fate.MOVES, WELL)),
-            "1 of 2 applications would serve nobody; in all, 3 of 6 replicas would be missing",
+            "1 of 2 applications would serve nobody; in total, 3 of 6 replicas would be missing",
         ),
         (
             ((Fate.STAYS, NOBODY), (Fate.MOVES, FEWER), (Fate.MOVES, WELL)),
-            "1 of 3 applications would serve nobody, 1 with fewer replicas; in all, 5 of 9 replicas would be missing",
+            "1 of 3 applications would serve nobody, 1 with fewer replicas; in total, 5 of 9 replicas would be missing",
         ),
         (
             ((Fate.HELD, FEWER), (Fate.MOVES, WELL)),
-            "1 of 2 applications would serve with fewer replicas; in all, 2 of 6 replicas would be missing",
+            "1 of 2 applications would serve with fewer replicas; in total, 2 of 6 replicas would be missing",
         ),
     ],
 )

@@ -250,7 +250,7 @@ def test_a_brake_that_is_engaged_says_why_and_is_released(server: JsonServer, ru
     )
     data = {"since": "2026-01-01T00:00:00Z", "condition": condition}
     server.objects[BRAKE] = {"metadata": {"name": "leeward-brake"}, "data": data}
-    said = "the brake is engaged since 2026-01-01T00:00:00Z: 4 of 4 clusters seem to be down\n"
+    said = "the brake is engaged (since 2026-01-01T00:00:00Z): 4 of 4 clusters seem to be down\n"
     assert run("brake", "status") == (0, said, "")
     assert run("brake", "release") == (0, "the brake is released, until the fleet looks well again\n", "")
     assert server.objects[BRAKE]["data"] == {**data, "overruled": "true"}

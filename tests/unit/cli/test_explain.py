@@ -72,7 +72,7 @@ def test_what_nobody_watches_is_told_as_of_then(
         (tmp_path / "fleet.json").write_bytes(encode_state(state))
         _, out, _ = call_verb(capsys, *question, "--from", tmp_path / "fleet.json")
         first, *rest = out.split("\n")
-        sentence = "! nobody watches the clusters since 31 Dec 2025 (11 min ago): what follows is as of then"
+        sentence = "! nobody watches the clusters (since 31 Dec 2025, 11 min ago): what follows is as of then"
         assert (first == sentence) is said
         assert sentence not in rest
         _, out, _ = call_verb(capsys, *question, "--from", tmp_path / "fleet.json", "-o", "json")

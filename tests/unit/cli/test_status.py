@@ -72,7 +72,7 @@ def test_what_is_wrong_comes_first_within_100_columns_and_without_colours(server
     code, out, _ = run()
     assert code == 1
     lines = out.splitlines()
-    assert lines[2].startswith("! z is down since ")
+    assert lines[2].startswith("! z is down (since ")
     assert lines[6].startswith("    leeward explain cluster/z --kubeconfig"), "a long message is cut after four lines"
     assert [line.split()[0] for line in lines if "eady  " in line] == ["z", "a"], "the worst row first"
     assert max(map(len, lines)) <= 100
@@ -96,11 +96,21 @@ def test_evictions_that_are_kept_or_wait_are_counted(server: JsonServer, run: Ru
     holds(server, "web", "NothingToGain")
     holds(server, "shop", "WaitingForTurn")
     told = " ".join(run()[1].split())
-    assert "1 application is not evicted, on purpose (`leeward explain deployment/web -n x --kubeconfig " in told
-    assert "; 1 application waits for its turn to leave (`leeward explain deployment/shop -n x " in told
+    assert (
+        "1 application stays where it is (NothingToGain): see `leeward explain deployment/web -n x --kubeconfig "
+        in told
+    )
+    assert (
+        "; 1 application waits for its turn to leave (WaitingForTurn): see `leeward explain deployment/shop -n x "
+        in told
+    )
     holds(server, "mail", "NothingToGain")
     holds(server, "settings", "NothingToGain", "ConfigMap")
-    assert "2 applications are not evicted, on purpose (" in run()[1], "a ConfigMap is none, as in the Outage"
+    holds(server, "shop", "VolumesStay")
+    told = " ".join(run()[1].split())
+    assert "3 applications stay where they are (NothingToGain, VolumesStay): see for example `leeward " in told, (
+        "a ConfigMap is none, as in the Outage"
+    )
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

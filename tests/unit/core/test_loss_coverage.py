@@ -35,7 +35,7 @@ WHY = "`leeward what-if --fail eu` says why"
             LossCoverage("eu", 3, 1, 1, "Deployment a/b"),
             "False",
             "RoomMissing",
-            "if this cluster is lost, 1 replica of 1 application cannot move, most of Deployment a/b; " + WHY,
+            "if this cluster is lost, 1 replica of 1 application cannot move; Deployment a/b loses most; " + WHY,
         ),
         (
             LossCoverage("eu", 3, 2, 5),

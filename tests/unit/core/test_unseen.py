@@ -57,7 +57,7 @@ def test_counts_of_what_is_ready_are_gone_and_all_others_stay(reported: Manifest
 def test_a_condition_that_says_ready_is_unknown(kind: str) -> None:
     (told,) = unseen({"conditions": [{"type": kind, **TRUE}]})["conditions"]
     assert (told["status"], told["reason"]) == ("Unknown", "ClusterNotSeen")
-    assert told["message"] == "nothing is known of m1 since 2026-01-01T00:00:00Z"
+    assert told["message"] == "nothing is known of m1 (since 2026-01-01T00:00:00Z)"
 
 
 @pytest.mark.parametrize("kind", ["Complete", "Progressing", "NotReady", "ScalingActive", "Stalled"])
@@ -117,7 +117,7 @@ def test_the_condition_is_dated_once_and_goes_with_the_outage() -> None:
     assert with_outage(told, during, {"m1": SINCE}, NOW) == during
     more = with_outage(told, during, {"m1": SINCE, "m2": NOW}, NOW)
     assert more["conditions"][1]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
-    assert "m2 since 2026-01-01T00:01:00Z" in more["conditions"][1]["message"]
+    assert "m2 (since 2026-01-01T00:01:00Z)" in more["conditions"][1]["message"]
     assert with_outage(template, more, {}, NOW) == status
     assert with_outage(template, {}, {}, NOW) == {}
 

@@ -91,8 +91,8 @@ def test_what_would_find_no_room_elsewhere_is_told(room: int, found: list[str]) 
     assert rules_in(report) == found
     if found:
         assert report.findings[0].sentence == (
-            "Deployment default/nginx cannot move 2 replicas if cluster a is lost. "
-            "Its policy allows a and b only: a is lost, b has too little free capacity."
+            "If cluster a is lost, 2 replicas of Deployment default/nginx cannot move. "
+            "Its policy allows a and b only, and b has too little free capacity."
         )
 
 

@@ -93,17 +93,17 @@ def test_a_fleet_that_is_well_has_no_findings() -> None:
 @pytest.mark.parametrize(
     ("seen", "says"),
     [
-        (dead("fra-2"), "fra-2 is down since 02:30:17 (11 min ago): connection refused"),
+        (dead("fra-2"), "fra-2 is down (since 02:30:17, 11 min ago): connection refused"),
         (
             dead("fra-2", "Unknown", "ClusterStatusUnknown"),
-            "fra-2 is down since 02:30:17 (11 min ago): connection",
+            "fra-2 is down (since 02:30:17, 11 min ago): connection",
         ),
-        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 cannot be observed since 02:30:17 (11 min ago): c"),
+        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 cannot be observed (since 02:30:17, 11 min ago): c"),
         (
             ready("fra-2", nodeSummary={"totalNum": 3, "readyNum": 0}),
             "fra-2 answers, and none of its 3 nodes is ready",
         ),
-        (cluster("fra-2"), "fra-2 has joined since 02:00:00 (41 min ago), and has never reported"),
+        (cluster("fra-2"), "fra-2 has joined, and has never reported (since 02:00:00, 41 min ago)"),
     ],
 )
 def test_a_cluster_that_is_lost_needs_somebody(seen: Cluster, says: str) -> None:
@@ -201,7 +201,7 @@ def test_only_what_is_held_needs_somebody_and_what_is_kept_does_not(reason: str,
     assert found[0] is hold
     findings = findings_of(observed(ready("a"), bindings=(web,)))
     assert [finding.sentence for finding in findings] == (
-        [f"Deployment payments/web is held ({reason}) since 02:30:17 (11 min ago): {cause_in(reason, 'why')}"]
+        [f"Deployment payments/web is held ({reason}, since 02:30:17, 11 min ago): {cause_in(reason, 'why')}"]
         if hold is Hold.HELD
         else []
     )
@@ -220,11 +220,11 @@ def test_a_reason_is_told_once_with_the_applications_that_share_it() -> None:
     held = tuple(binding(f"web-{index}", "a", held="NoPlaceToGo") for index in range(12))
     other = binding("api", "a", held="BrakeEngaged")
     shared, alone = findings_of(observed(ready("a"), bindings=(other, *held)))
-    assert shared.sentence == "12 are held (NoPlaceToGo) since 02:30:17 (11 min ago): why"
+    assert shared.sentence == "12 are held (NoPlaceToGo, since 02:30:17, 11 min ago): why"
     assert shared.details[0].startswith("Deployment payments/web-0, Deployment payments/web-1, ")
     assert shared.details[0].endswith("Deployment payments/web-9, and 2 more")
     assert shared.next == "leeward explain deployment/web-0 -n payments"
-    assert alone.sentence.startswith("Deployment payments/api is held (BrakeEngaged) since")
+    assert alone.sentence.startswith("Deployment payments/api is held (BrakeEngaged, since")
     assert alone.details == ()
 
 
@@ -260,12 +260,12 @@ def test_an_outage_has_one_beginning_in_every_answer() -> None:
     seen_last = condition("leeward.dev/LastSeen", "False", "ClusterNotReachable", at="2026-11-22T02:29:47Z")
     turned = condition("Ready", "False", "ClusterNotReachable", "connection refused")
     lost = cluster("fra-2", turned, seen_last)
-    assert only(observed(lost)).sentence == "fra-2 is down since 02:29:47 (12 min ago): connection refused"
+    assert only(observed(lost)).sentence == "fra-2 is down (since 02:29:47, 12 min ago): connection refused"
     state = FleetState(msgspec.structs.replace(picture_of([lost], ()).recorded, as_of=NOW))
     rows = SeenRows([cluster_row(lost, ())], {}, 0, 0)
     assert fleet_story(state, rows).headline == "fra-2 has been down for 12 min"
     assert (
-        explain_cluster(state, "fra-2").headline == "fra-2: Not ready since 02:29:47 (12 min ago): connection refused"
+        explain_cluster(state, "fra-2").headline == "fra-2: Not ready (since 02:29:47, 12 min ago): connection refused"
     )
 
 
@@ -288,7 +288,7 @@ def test_what_has_nowhere_to_run_is_named() -> None:
     )  # fmt: skip
     assert findings_of(observed(ready("a"), bindings=(web,))) == []
     assert only(observed(ready("a"), bindings=(seen,))).sentence == (
-        "Deployment payments/web is not placed (NoClusterFit) since 02:30:17 (11 min ago): 0/3 clusters are available"
+        "Deployment payments/web is not placed (NoClusterFit, since 02:30:17, 11 min ago): 0/3 clusters are available"
     )
 
 
@@ -301,7 +301,7 @@ def test_what_was_taken_out_and_is_still_there_is_named() -> None:
         ),
     )
     assert only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),))).sentence == (
-        "Deployment payments/web still has an old copy (ForeignFinalizers) since 02:30:17 (11 min ago): in b: x/y"
+        "Deployment payments/web still has an old copy (ForeignFinalizers, since 02:30:17, 11 min ago): in b: x/y"
     )
 
 
@@ -310,7 +310,7 @@ def test_what_cannot_be_overridden_is_told_with_the_reason() -> None:
     failed = condition("leeward.dev/OverrideFailed", "True", "ApplyOverridePolicyFailed", "Left as it is in a: why")
     status = msgspec.structs.replace(web.status, conditions=(from_wire(failed, Condition),))
     assert only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),))).sentence == (
-        "Deployment payments/web is not overridden (ApplyOverridePolicyFailed) since 02:30:17 (11 min ago): "
+        "Deployment payments/web is not overridden (ApplyOverridePolicyFailed, since 02:30:17, 11 min ago): "
         "Left as it is in a: why"
     )
 
@@ -369,7 +369,7 @@ def test_what_a_member_refuses_is_told_with_the_way_out(refused: Any, at: str, s
     found = told_of_itself(web)
     assert [each.severity for each in found] == ([] if severity is None else [severity])
     for each in found:
-        assert each.sentence.startswith("Deployment payments/web is not applied (AppliedFailed) since ")
+        assert each.sentence.startswith("Deployment payments/web is not applied (AppliedFailed, since ")
         assert each.sentence.endswith(f": in b: {FOREIGN}")
         assert each.next == "leeward explain deployment/web -n payments"
 
@@ -410,7 +410,7 @@ def test_a_refused_binding_is_named_by_its_own_name() -> None:
     found = only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),)))
     name = f"{web.namespace}/{web.name}"
     assert found.sentence == (
-        f"ResourceBinding {name} is refused (TemplateOutOfReach) since 02:30:17 (11 min ago): "
+        f"ResourceBinding {name} is refused (TemplateOutOfReach, since 02:30:17, 11 min ago): "
         "spec.resource.namespace: it is not yours"
     )
     assert found.about == f"resourcebinding/{name}"
@@ -419,7 +419,7 @@ def test_a_refused_binding_is_named_by_its_own_name() -> None:
 def test_a_brake_is_a_finding_while_it_is_engaged_or_overruled() -> None:
     engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters seem to be down")
     assert told(observed(brake=engaged)) == [
-        (Severity.NEEDS_SOMEBODY, "the brake is engaged since 02:40:49 (28 s ago): 4 of 4 clusters seem to be down")
+        (Severity.NEEDS_SOMEBODY, "the brake is engaged (since 02:40:49, 28 s ago): 4 of 4 clusters seem to be down")
     ]
     overruled = BrakeReading(Brake(overruled=True), "released by hand")
     assert told(observed(brake=overruled)) == [
@@ -432,8 +432,8 @@ def test_a_brake_is_a_finding_while_it_is_engaged_or_overruled() -> None:
     ("holder", "age_seconds", "says"),
     [
         ("one", 29, ""),
-        ("one", 660, "karmada-scheduler has not renewed its lease since 02:30:17 (11 min ago): does it run?"),
-        ("", 660, "karmada-scheduler has no leader since 02:30:17 (11 min ago): does it run?"),
+        ("one", 660, "karmada-scheduler has not renewed its lease (since 02:30:17, 11 min ago): does it run?"),
+        ("", 660, "karmada-scheduler has no leader (since 02:30:17, 11 min ago): does it run?"),
     ],
 )
 def test_a_component_that_renews_no_lease_is_named(holder: str, age_seconds: int, says: str) -> None:
@@ -456,7 +456,7 @@ def test_a_shard_that_its_leader_relies_on_is_named_when_nobody_works_for_it() -
     of_before = lease_of("leeward-shard-1-of-2", "", 660)
     assert [each.sentence for each in findings_of(observed(leases=(leader, works, dead, of_before)))] == [
         "leeward-shard-2-of-3 has never had a leader, and has work: does it run?",
-        "leeward-shard-1-of-3 has not renewed its lease since 02:30:17 (11 min ago): does it run?",
+        "leeward-shard-1-of-3 has not renewed its lease (since 02:30:17, 11 min ago): does it run?",
     ]
 
 
@@ -488,7 +488,7 @@ def test_clusters_that_nobody_watches_are_told_of() -> None:
     finding = only(observed(ready("a"), leases=(heartbeat(660),)))
     assert (finding.severity, finding.about) == (Severity.NEEDS_SOMEBODY, "lease/leeward-heartbeat")
     assert finding.sentence == (
-        "nobody watches the clusters since 02:30:17 (11 min ago), and nothing fails over: do the controllers run?"
+        "nobody watches the clusters (since 02:30:17, 11 min ago), and nothing fails over: do the controllers run?"
     )
 
 
@@ -517,7 +517,13 @@ def test_clusters_that_the_brake_misses_are_told_once() -> None:
     assert only(observed(ready("b"), bindings=there, brake=few)).sentence == f"clusters have vanished: {few.message}"
     most = few._replace(brake=Brake(NOW - timedelta(seconds=28)))
     finding = only(observed(bindings=there, brake=most))
-    assert finding.sentence == f"the brake is engaged since 02:40:49 (28 s ago): {few.message}"
+    assert finding.sentence == f"the brake is engaged (since 02:40:49, 28 s ago): {few.message}"
+
+
+def test_an_instant_in_a_message_is_told_as_that_beside_it() -> None:
+    silent = BrakeReading(Brake(NOW - timedelta(seconds=28)), "two fell silent. It holds until 2026-11-22T02:51:00Z")
+    (sentence,) = (each.sentence for each in findings_of(observed(brake=silent)))
+    assert sentence == "the brake is engaged (since 02:40:49, 28 s ago): two fell silent. It holds until 02:51:00"
 
 
 def test_a_store_that_fails_is_told_before_everything_else() -> None:
@@ -535,9 +541,9 @@ def test_what_will_count_soon_comes_after_what_needs_somebody() -> None:
     draining = ready("c", taints=(DRAIN,))
     seen = observed(doubtful, draining, dead("d"), bindings=(binding("web", "c"),))
     assert told(seen) == [
-        (Severity.NEEDS_SOMEBODY, "d is down since 02:30:17 (11 min ago): connection refused"),
-        (Severity.SOON, "b is failing since 02:40:49 (28 s ago): refused"),
-        (Severity.SOON, "c is being drained since 02:31:17 (10 min ago): 1 resource still in the cluster"),
+        (Severity.NEEDS_SOMEBODY, "d is down (since 02:30:17, 11 min ago): connection refused"),
+        (Severity.SOON, "b is failing (since 02:40:49, 28 s ago): refused"),
+        (Severity.SOON, "c is being drained (since 02:31:17, 10 min ago): 1 resource is still there"),
     ]
 
 

@@ -8,6 +8,7 @@ from leeward.operations.sentences import (
     counted_kind,
     full_moment,
     full_span,
+    in_moments,
     long_span,
     moment,
     since,
@@ -51,10 +52,27 @@ def test_an_instant_is_told_in_utc_and_as_short_as_it_can_be() -> None:
 
 
 def test_since_and_until_say_both() -> None:
-    assert since(NOW - timedelta(minutes=11), NOW) == " since 02:30:17 (11 min ago)"
+    assert since(NOW - timedelta(minutes=11), NOW) == " (since 02:30:17, 11 min ago)"
     assert since(None, NOW) == ""
     assert at(NOW + timedelta(seconds=240), NOW) == "at 02:45:17 (in 4 min)"
     assert at(NOW - timedelta(seconds=1), NOW) == "now"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "a is down (since 2026-11-22T02:30:17Z): evicted at 2026-11-22T02:45:17Z",
+            "a is down (since 02:30:17): evicted at 02:45:17",
+        ),
+        ("until 2026-11-23T00:01:00Z", "until 23 Nov 00:01:00"),
+        ("since 2025-10-18T02:41:17Z", "since 18 Oct 2025 02:41:17"),
+        ("somebody's 2026-13-41T99:00:00Z", "somebody's 2026-13-41T99:00:00Z"),
+        ("no instant: 2026-11-22", "no instant: 2026-11-22"),
+    ],
+)
+def test_instants_of_conditions_are_told_as_those_beside_them(text: str, said: str) -> None:
+    assert in_moments(text, NOW) == said
 
 
 def test_counts_agree_with_their_nouns() -> None:

@@ -40,6 +40,14 @@ export function moment(ms: number, now: number, zone: Zone): string {
   return at.year === today.year ? day : `${day} ${at.year}`;
 }
 
+/** The text of a condition, its instants as `moment` tells those beside it. */
+export function inMoments(text: string, now: number, zone: Zone): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:]{8}Z/g, (found) => {
+    const ms = instant(found);
+    return ms === null ? found : moment(ms, now, zone);
+  });
+}
+
 /** All of an instant: `Sun 22 Nov, 03:41:17 CET` */
 export function inFull(ms: number, zone: Zone): string {
   const at = partsOf(ms, zone);

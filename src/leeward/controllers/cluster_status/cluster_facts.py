@@ -165,7 +165,7 @@ class FactsCollector:
                 continue
             instant = self._plane.clock.now() - timedelta(seconds=now - since)
             told = self._silent_since.setdefault(each.resource.plural, format_time(instant))
-            silent.append(f"{each.resource.plural} cannot be followed since {told}")
+            silent.append(f"{each.resource.plural} cannot be followed (since {told})")
         return "; ".join(silent)
 
     @asynccontextmanager

@@ -71,7 +71,7 @@ class Outage:
         """Beginning of each sentence about the outage; it is the same as long as the outage lasts."""
         if self.since is None:
             return f"The API of {self.cluster} answers, but none of its {self.nodes} nodes is ready"
-        return f"{self.cluster} {self.verb} since {format_time(self.since)}"
+        return f"{self.cluster} {self.verb} (since {format_time(self.since)})"
 
 
 @dataclass(frozen=True, slots=True)

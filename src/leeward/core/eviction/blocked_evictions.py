@@ -35,7 +35,7 @@ _BY_GUARD = {
 
 def alarm_of(reason: str) -> str:
     """Words for the alarm of the brake, by the reason of its condition."""
-    return _ALARMS.get(reason, "too many clusters are down, or begin to fail")
+    return _ALARMS.get(reason, "too many clusters are down or failing")
 
 
 def why_braked(reason: str) -> str:

@@ -134,7 +134,7 @@ def judge_report(gate: ReplacementGate, work: Work | None, *, is_fresh: bool) ->
     if path is not None and ".status" not in path[0]:
         return GateSight("of an object in a Pull cluster only the status is reported", seen=False)
     if not is_fresh or not work.status.manifest_statuses:
-        return GateSight("nothing is known of it since its cluster is Ready", seen=False)
+        return GateSight("nothing is known of it since its cluster became Ready", seen=False)
     status = work.status.manifest_statuses[0].status
     return judge_gate(gate, {} if status is None else {"status": status})
 

@@ -63,7 +63,7 @@ def outage_condition(
         return None
     names = sorted(not_seen)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    said = ", ".join(f"{name} since {format_time(not_seen[name])}" for name in names[:_NAMED])
+    said = ", ".join(f"{name} (since {format_time(not_seen[name])})" for name in names[:_NAMED])
     message = (
         f"Nothing is known of {said}{more}. Replicas there do not count as ready; the binding tells what is planned"
     )
@@ -106,7 +106,7 @@ def _unknown(condition: Any, cluster: str, since: datetime) -> Any:
     """A condition that says that it is ready, as one of which that is not known."""
     if _READY_CONDITION.fullmatch(text_at(condition, "type")) is None or text_at(condition, "status") != "True":
         return condition
-    message = f"nothing is known of {cluster} since {format_time(since)}"
+    message = f"nothing is known of {cluster} (since {format_time(since)})"
     return {**condition, "status": "Unknown", "reason": NOT_SEEN, "message": message}
 
 

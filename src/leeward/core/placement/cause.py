@@ -58,8 +58,9 @@ def with_cause(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping
     return result if result.cause else replace(result, cause=cause_of(result, spec, clusters))
 
 
-def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> str:
-    """Sentence with a full stop; empty where the message of the result is one already."""
+def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster], *, lost: str = "") -> str:
+    """Sentence with a full stop; empty where the message of the result is one already. Nothing is said of the cluster
+    that is imagined to be `lost`."""
     is_selected = result.message.startswith("failed to select clusters")
     if result.kind not in ("FitError", "UnschedulableError") and not is_selected:
         return ""
@@ -67,7 +68,7 @@ def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[s
     lacks_groups = "MinGroups" in result.message
     passing = "cannot take the copy now" if result.kind == "FitError" else "has too little free capacity"
     reasons = {name: _reason(name, result, spec, clusters) or ("" if lacks_groups else passing) for name in allowed}
-    refused = {name: reason for name, reason in reasons.items() if reason}
+    refused = {name: reason for name, reason in reasons.items() if reason and (name != lost or len(reasons) == 1)}
     if lacks_groups and (wanted := _least(spec, [clusters[name] for name, reason in reasons.items() if not reason])):
         why = ", ".join(listed_by_reason(refused, MOST_NAMED))
         return f"Its policy wants at least {wanted}{': ' if why else ''}{why}."

@@ -178,7 +178,7 @@ SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", s
             ("m3",),
             (M1, M2),
             "BrakeEngaged",
-            f"not evicted from {LISTED}, because too many clusters are down, or begin to fail. The brake stops "
+            f"not evicted from {LISTED}, because too many clusters are down or failing. The brake stops "
             "evictions until the clusters are back, or until `leeward brake release`: see ConfigMap "
             "karmada-system/leeward-brake",
         ),
