@@ -234,6 +234,17 @@ async def test_the_printed_advice_frees_what_is_held(world: World, words: str) -
     assert (held(world, WEB), placed(world), "member1" in world.assigned(WEB)) == ("", 2, False)
 
 
+@in_world(THREE)
+async def test_the_printed_advice_moves_what_a_drain_finds_no_place_for(world: World) -> None:
+    """Its only copy serves in the drained cluster: nothing is missing, and it has no place to go all the same."""
+    await deployed(world, {**named("member1"), **ROOM})
+    await start_drain(world.client, "member1", None)
+    await world.until(lambda: held(world, WEB) == "NoPlaceToGo", 60)
+    await carry_out(world, await printed(world, "add member2"))
+    await world.sleep(60)
+    assert (held(world, WEB), placed(world), "member1" in world.assigned(WEB)) == ("", 2, False)
+
+
 @pytest.mark.parametrize("begin", [start_cordon, partial(start_drain, budget=None)], ids=["cordon", "drain"])
 @in_world(THREE)
 async def test_a_cluster_that_somebody_took_out_is_given_back_by_the_printed_command(

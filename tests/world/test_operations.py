@@ -47,7 +47,7 @@ def test_a_fleet_is_well_then_fails_then_is_dead_and_then_holds_what_has_no_plac
         seen = await look(world)
         finding = seen.findings[0]
         assert (finding.severity, finding.about) == (Severity.NEEDS_SOMEBODY, "cluster/member1")
-        assert finding.details == ("2 applications: 2 stay for now",)
+        assert finding.details == ("2 applications: 2 are not due to leave",)
         assert next(row.name for row in seen.clusters or ()) == "member1", "the worst row first"
 
         await world.sleep(900)

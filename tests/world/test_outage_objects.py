@@ -176,7 +176,7 @@ async def test_who_will_find_no_place_is_not_said_to_leave(world: World) -> None
     await world.sleep(60)
     taint, leaves, stays = await to_come(world)
     assert taint.sentence.startswith("member1 gets the taint NoExecute")
-    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application cannot leave"}
+    assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application is due to leave, but cannot"}
     details = [finding.details for finding in (await look_at_fleet(world.client, world.clock)).findings]
     assert any("1 cannot move" in detail for each in details for detail in each)
 
@@ -464,7 +464,9 @@ async def test_who_asks_between_two_writes_is_told_how_it_stands_now(world: Worl
     await world.sleep(2)
     assert tasks(world, WEB), "on its way"
     (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
-    assert [line.sentence for line in told.story if line.tone is Tone.LEAVES] == ["default/web leaves (tolerate 5 min)"]
+    assert [line.sentence for line in told.story if line.tone is Tone.LEAVES] == [
+        "default/web leaves (toleration: 5 min)"
+    ]
     await world.until(lambda: not tasks(world, WEB))
     await world.sleep(1)
     assert counts(await only_outage(world)) == {"Due": 1}, "not written yet"

@@ -85,7 +85,7 @@ async def test_s4_it_is_told_why_nothing_moves_while_the_brake_holds(world: Worl
     of_cluster = [message for reason, message in await told(world, "Cluster", "member2") if "Failed" in reason]
     assert len(of_cluster) == 1, "once, as long as it stands"
     assert of_cluster[0].startswith(
-        "The taint NoExecute is not set, so that nothing is evicted from this cluster: too many"
+        "Nothing is evicted from this cluster, and the taint NoExecute is not set: too many"
     )
     for kind, name in (("ResourceBinding", NGINX), ("Deployment", "nginx")):
         ((_, why),) = [each for each in await told(world, kind, name) if "Failed" in each[0]]

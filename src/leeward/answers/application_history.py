@@ -73,9 +73,8 @@ def _of_outage(outage: ClusterOutage, each: OutageApplication) -> Iterator[Histo
         took = "" if each.recovery_seconds is None else f", {long_span(each.recovery_seconds)} after the first failure"
         yield HistoryLine(each.healthy_at, "Moved", f"the replacement for {cluster} was healthy{took}", name)
     if each.state in (MoveState.HELD, MoveState.KEPT) and each.message:
-        yield HistoryLine(
-            outage.spec.since, each.state.value, f"{cluster} failed: {_sentence(each.message, outage.spec.since)}", name
-        )
+        at = outage.spec.since
+        yield HistoryLine(at, each.state.value, f"{cluster} failed: {_sentence(each.message, at)}", name)
 
 
 def _of_events(events: Iterable[Event]) -> Iterator[HistoryLine]:

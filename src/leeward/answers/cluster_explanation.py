@@ -116,7 +116,7 @@ def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ..
                 due[max(instant, state.as_of), is_held] += number
     for (instant, is_held), number in sorted(due.items()):
         leaves = counted(number, "application leaves", "applications leave")
-        would = f"{counted(number, 'application')} cannot leave {cluster.name}"
+        would = f"{counted(number, 'application is', 'applications are')} due to leave {cluster.name}, but cannot"
         yield NextStep(instant, would if is_held else f"{leaves} {cluster.name}")
     if held := found.holds[Hold.HELD]:
         yield NextStep(None, f"the eviction of {counted(held, 'application')} is held: see `leeward status`")

@@ -33,6 +33,7 @@ from leeward.core.quota.enforcement import quota_cause
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.trace import DivisionTrace, TermTrace
+from leeward.core.wording import listed
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import HOLDS, Hold
 from leeward.operations.hindrances import hindrances_of, stopped_rollout
@@ -259,7 +260,8 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
     if is_only_asked and _would_be_elsewhere(binding, asked):
         yield NOTHING_MOVES
     if asked.decision.held is not None:
-        yield f"{asked.decision.held.message.rstrip('.')} ({asked.decision.held.reason})."
+        said = asked.decision.held.message.rstrip(".")
+        yield f"{said[:1].upper()}{said[1:]} ({asked.decision.held.reason})."
     elif isinstance(asked.result, Unplaceable):
         yield f"{asked.result.told.rstrip('.')}."
     for hindrance in hindrances_of(binding):
@@ -297,7 +299,7 @@ def division_sentence(division: DivisionTrace, *, is_only_asked: bool = False) -
         if weight
     ]
     had = {name: count for name, count in division.initial.items() if count}
-    first = f", on top of {', '.join(f'{name} {count}' for name, count in had.items())}" if had else ""
+    first = f", added to those in {listed(f'{name} ({count})' for name, count in had.items())}" if had else ""
     return f"{counted(division.replicas, 'replica')} {divided} by weight{first}: {'; '.join(parts)}."
 
 

@@ -73,7 +73,7 @@ def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: l
         return (*_BY_REASON[HeldReason(reason)](tried), *_returns(state, binding, decision))
     if decision.quota_refusal:
         return (*tried.all_of(raised_quota(binding, decision.quota_refusal)),)
-    if wanted_copies(binding.spec) <= well_placed(state.clusters, decision):
+    if reason != HeldReason.NO_PLACE_TO_GO and wanted_copies(binding.spec) <= well_placed(state.clusters, decision):
         return ()
     helps = (
         *tried.all_of(tolerating(state, binding)),

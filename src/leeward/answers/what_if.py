@@ -211,7 +211,7 @@ TURNS = {
     "NotReady": "{who} not Ready; no new replica is placed there",
     "Ready": "{who} Ready again",
     "NoExecute": "{who} tainted with NoExecute",
-    "BrakeEngaged": "the brake engages, and stops automatic evictions: {why}",
+    "BrakeEngaged": "the brake is engaged, and stops automatic evictions: {why}",
     "BrakeReleased": "the brake is released",
 }
 

@@ -66,7 +66,7 @@ def _fate_of(only: ApplicationFate) -> str:
 
 def brake_sentence(told: WhatIf) -> str:
     if told.braked:
-        return "the brake engages, and stops automatic evictions"
+        return "the brake is engaged, and stops automatic evictions"
     silent = ", unless connections to the clusters time out (--silent-clusters-hold)"
     return f"the brake does not engage{silent if told.held_if_silent else ''}"
 

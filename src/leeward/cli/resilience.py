@@ -90,7 +90,8 @@ def _answer(told: "Resilience", number: int, bad: "Sequence[LossReport]") -> Ite
         yield from headline(GOOD, f"{simulated}: the other clusters can always run everything")
         return
     worst = f"{counted(bad[0].nobody, 'application')} would serve nobody" if bad[0].nobody else "too few can serve"
-    said = f"{simulated}: in {len(bad)} of them, not everything can run. Worst case: if {bad[0].loss} is lost, {worst}"
+    found = "in each" if len(bad) == len(told.losses) else f"in {len(bad)} of them"
+    said = f"{simulated}: {found}, not everything can run. Worst case, the loss of {bad[0].loss}: {worst}"
     yield from headline(NEEDS_SOMEBODY, said)
 
 

@@ -115,7 +115,9 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
     for unseen in state.unseen:
         yield from headline(UNSEEN, f"could not be seen: {unseen}", MOST_LINES)
     if not report.findings and not state.unseen:
-        yield f"  all is well: {_ready(state.clusters or ())}"
+        rows = state.clusters or ()
+        ready = sum(row.ready == "True" for row in rows)
+        yield f"  all is well: {ready} of {counted(len(rows), 'cluster')} ready"
     if remarks := "; ".join(_remarks(state)):
         yield from headline(" ", remarks, MOST_LINES)
     yield ""
@@ -142,11 +144,6 @@ def _remarks(state: FleetStatus) -> Iterator[str]:
     yield from state.notes
     if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
         yield f"brake not engaged: {state.brake.message}" if state.brake.message else "brake not engaged"
-
-
-def _ready(rows: Sequence[ClusterRow]) -> str:
-    ready = sum(1 for row in rows if row.ready == "True")
-    return f"{ready} of {counted(len(rows), 'cluster')} ready"
 
 
 def _clusters(rows: Sequence[ClusterRow], now: datetime) -> str:

@@ -14,7 +14,7 @@ from leeward.operations.departures import departures_from
 from leeward.operations.findings import NAMED_AT_MOST, Finding, Hold, Observed, Severity, about_binding, needs_somebody
 from leeward.operations.sentences import at, counted, since
 
-_HOLDS = {Hold.HELD: ("eviction is held", "evictions are held"), Hold.KEPT: ("stays", "stay")}
+_HOLDS = {Hold.HELD: ("eviction is held", "evictions are held"), Hold.KEPT: ("is kept there", "are kept there")}
 _WAITS = ("waits for its turn", "wait for their turn")
 NEW_CLUSTER = timedelta(seconds=60)
 """A cluster that has just joined is given that long for its first report."""
@@ -83,7 +83,7 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
         counted(found.moving, "is moving", "are moving") if found.moving else "",
         f"{counted(due, 'leaves', 'leave')} {at(min(found.due), observed.now)}" if due else "",
         f"{kept} cannot move" if kept else "",
-        f"{counted(found.resting, 'stays', 'stay')} for now" if found.resting else "",
+        f"{counted(found.resting, 'is', 'are')} not due to leave" if found.resting else "",
         *(counted(found.holds[hold], *_HOLDS.get(hold, _WAITS)) for hold in Hold if hold in found.holds),
     ]
     number = found.total

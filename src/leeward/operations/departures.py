@@ -10,7 +10,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import NOT_READY_TAINT
 from leeward.api.work import Binding, is_application
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
-from leeward.core.cluster_health.outage import held_when_due
+from leeward.core.cluster_health.outage import departures_in, held_when_due
 from leeward.core.cluster_health.watched_time import WatchedTime
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.held_reasons import Hold
@@ -43,7 +43,8 @@ def departures_from(
         if any(task.from_cluster == cluster.name for task in spec.graceful_eviction_tasks):
             found.moving += 1
         elif any(target.name == cluster.name for target in spec.clusters):
-            hold, due = hold_of(binding), decide_stay(cluster.taints, spec.tolerations, now, watched).due
+            expected = departures_in(binding.status.aggregated_status).get(cluster.name)
+            hold, due = hold_of(binding), decide_stay(cluster.taints, spec.tolerations, now, watched).due or expected
             if hold is not None:
                 found.holds[hold[0]] += 1
             elif is_braked and not _tolerates_for_ever(spec.tolerations, now):

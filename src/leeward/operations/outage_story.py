@@ -168,8 +168,8 @@ def _told(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
 def _wave(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
     """Lines of a wave: when they left; and how many are healthy, since when, where that is known."""
     tolerated = step.tolerated_seconds
-    why = f" (tolerate {long_span(tolerated)})" if tolerated else ""
-    to = f", to {' '.join(step.to)}" if step.to else ""
+    why = f" (toleration: {long_span(tolerated)})" if tolerated else ""
+    to = f", to {', '.join(step.to)}" if step.to else ""
     leave = "leaves" if step.applications == 1 else "leave"
     yield _line(outage, step.at, Tone.LEAVES, f"{_leaving(outage, step)} {leave}{why}{to}")
     if not step.healthy:
@@ -217,7 +217,7 @@ def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) ->
     due = Counter((at, is_held) for at, is_held in instants if at is not None and at > now)
     for at, is_held in sorted(due):
         number = due[at, is_held]
-        verbs = (("cannot leave",) * 2) if is_held else ("leaves", "leave")
+        verbs = ("is due to leave, but cannot", "are due to leave, but cannot") if is_held else ("leaves", "leave")
         yield _line(outage, at, Tone.TO_COME, f"{_applications(number)} {verbs[number > 1]}")
     if (returning := return_to_come(outage)) is not None:
         yield returning

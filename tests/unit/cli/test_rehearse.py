@@ -39,7 +39,7 @@ def test_what_holds_exits_with_0_and_what_does_not_with_1_and_says_by_how_much(
     assert lines[0] == "eu-goes, on a copy of test, as of 00:00:00 UTC, 1 Jan 2026; nothing is changed"
     assert "  +0 s          a dies" in lines
     assert not any("goes from" in line for line in lines), "the story of the outage tells it"
-    told = next(line for line in lines if line.endswith("default/nginx leaves (tolerate 5 min), to b"))
+    told = next(line for line in lines if line.endswith("default/nginx leaves (toleration: 5 min), to b"))
     assert "+10 min 30 s  >" in told, "since the first failed probe"
     fails = scenario(tmp_path, f"{DIES}  expect:\n  - recoveredWithin: 10m\n  - neverFewerThan: 3\n  - brake: idle\n")
     code, out, _ = call_verb(capsys, "rehearse", fails, "--from", file)

@@ -248,7 +248,7 @@ def test_a_copy_that_gets_nothing_for_it_is_held_and_the_reason_is_told() -> Non
     nowhere = told_of(alone, there, seconds=10)
     assert nowhere[0] == Outcome.HELD
     assert nowhere[1] == (
-        "the eviction of the copy at 2026-01-01T00:05:00Z is held. Its policy allows member1 only, and "
+        "the eviction of the copy, due at 2026-01-01T00:05:00Z, is held. Its policy allows member1 only, and "
         "member1 is down. "
         "1 replica stays, not evicted from member1 "
         "(cluster.karmada.io/not-ready:NoExecute), because there is no place to go: 0/1 clusters are available: "
@@ -307,6 +307,4 @@ def test_replicas_that_will_find_no_room_are_told_beside_those_that_move() -> No
     (outlook,) = told.outlooks
     assert (outlook.outcome, outlook.at, outlook.to) == (Outcome.EVICTION, at(600), ("member2",))
     assert "2 replicas stay, not evicted from member1 " in outlook.why
-    assert outlook.why.startswith(
-        "Not all replicas find a place: member1 is down, member2 has too little free capacity. "
-    )
+    assert outlook.why.startswith("No room for all replicas: member1 is down, member2 has too little free capacity. ")

@@ -17,7 +17,7 @@ from leeward.answers.fleet_story import SeenRows, fleet_story
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import NOT_SEEN_SINCE, lease_of_agent
-from leeward.api.work import ResourceBinding
+from leeward.api.work import AggregatedStatusItem, ResourceBinding
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.eviction import application, blocked_evictions
 from leeward.core.eviction.held_reasons import HeldReason
@@ -127,7 +127,8 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
     seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), ready("elsewhere"), bindings=there)
     (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
     assert finding.details == (
-        "5 applications: 1 is moving, 1 leaves at 02:45:17 (in 4 min), 1 stays for now, 1 stays, 1 waits for its turn",
+        "5 applications: 1 is moving, 1 leaves at 02:45:17 (in 4 min), 1 is not due to leave, 1 is kept there, "
+        "1 waits for its turn",
     )
 
 
@@ -146,14 +147,24 @@ def test_an_application_is_due_later_by_the_time_that_nobody_watched() -> None:
     assert finding.details == ("1 application: 1 leaves at 02:47:17 (in 6 min)",)
 
 
+def test_an_application_is_due_when_its_own_mark_says_so_before_its_cluster_has_the_taint() -> None:
+    """Same instant as that of `leeward explain` and the timeline."""
+    mark = AggregatedStatusItem(cluster_name="fra-2", status={"leeward.dev/leavesAt": "2026-11-22T02:45:17Z"})
+    moving, rest = binding("a", "fra-2"), binding("b", "fra-2")
+    marked = msgspec.structs.replace(moving, status=msgspec.structs.replace(moving.status, aggregated_status=(mark,)))
+    found = findings_of(observed(dead("fra-2"), bindings=(marked, rest)))
+    (finding,) = (each for each in found if each.about == "cluster/fra-2")
+    assert finding.details == ("2 applications: 1 leaves at 02:45:17 (in 4 min), 1 is not due to leave",)
+
+
 def test_the_brake_holds_what_is_in_a_dead_cluster_and_is_not_due_yet() -> None:
     """The Outage counts them so."""
     forever = {"clusterTolerations": [{"operator": "Exists"}]}
     there = (binding("a", "fra-2"), binding("b", "fra-2", placement=forever), binding("c", leaving="fra-2"))
     engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters seem to be down")
     for brake, what in (
-        (engaged, "1 is moving, 1 stays for now, 1 eviction is held"),
-        (None, "1 is moving, 2 stay for now"),
+        (engaged, "1 is moving, 1 is not due to leave, 1 eviction is held"),
+        (None, "1 is moving, 2 are not due to leave"),
     ):
         found = findings_of(observed(dead("fra-2"), bindings=there, brake=brake))
         (lost,) = (each for each in found if each.about == "cluster/fra-2")
@@ -238,7 +249,7 @@ def test_who_serves_nobody_comes_first_then_who_serves_with_fewer() -> None:
     starts = named("new", reported(item("a"), item("b"), at="2026-11-22T02:41:00Z"))
     whole = named("web", reported(well, {**well, "clusterName": "a"}))
     draining = ready("c", taints=(DRAIN,))
-    brake = BrakeReading(Brake(NOW - timedelta(seconds=28)), "1 of 1 clusters seem to be down")
+    brake = BrakeReading(Brake(NOW - timedelta(seconds=28)), "1 of 1 clusters seems to be down")
     there = (whole, starts, fewer, nobody, binding("last", "c"))
     found = findings_of(observed(draining, dead("a"), ready("b"), bindings=there, brake=brake))
     assert [(each.about, each.sentence) for each in found[:2]] == [

@@ -77,7 +77,7 @@ def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:
     assert tally(render(record)) == "1 of 1 application moved, 1 is deleted or scaled to 0 since"
     outage = render(look(record, 710, DEAD, gone=("nginx",)))
     assert tally(outage) == "2 applications were there, and are deleted or scaled to 0 since"
-    assert "2 applications leave (tolerate 5 min), to member2" in [
+    assert "2 applications leave (toleration: 5 min), to member2" in [
         line.sentence for line in story_of(outage, NOW, SettingsInForce())
     ]
 

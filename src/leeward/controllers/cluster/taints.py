@@ -41,7 +41,7 @@ from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.controller_context import ControlPlane, Recorder
 
-BRAKED = "The taint NoExecute is not set, so that nothing is evicted from this cluster: "
+BRAKED = "Nothing is evicted from this cluster, and the taint NoExecute is not set: "
 ROUNDING_SECONDS = 1e-3
 
 

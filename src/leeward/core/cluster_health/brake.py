@@ -147,7 +147,8 @@ def decide_brake(
     """
     clusters = list(clusters)
     dead = sorted(cluster.name for cluster in clusters if looks_dead(cluster))
-    count = f"{len(dead)} of {len(clusters)} clusters seem to be down{_of_vanished(vanished, len(clusters))}"
+    count = f"{len(dead)} of {len(clusters)} clusters seem{'s' * (len(dead) == 1)} to be down"
+    count += _of_vanished(vanished, len(clusters))
     alarming = is_alarming(clusters, settings, vanished=vanished)
     until = None if alarming else silent_until(clusters, settings, watched)
     is_silent_now = until is not None and now < until

@@ -47,7 +47,7 @@ class Outcome(StrEnum):
 
 TAILS: Mapping[Outcome, str] = {
     Outcome.EVICTION: "the copy there is evicted{at} and replaced in {to}, unless the cluster is back by then{why}",
-    Outcome.HELD: "the eviction of the copy{at} is held. {why}",
+    Outcome.HELD: "the eviction of the copy{due} is held. {why}",
     Outcome.TOLERATED: "the copy stays there, because its policy tolerates the outage for ever",
     Outcome.NOT_EVICTED: "the copy stays there, because evictions are switched off",
     Outcome.NOT_COLLECTED: "the copy stays there, because a cluster that could not be observed is not taken for dead",
@@ -89,7 +89,8 @@ class Outlook:
         at = f" at {format_time(self.at)}" if self.at is not None else ""
         said = f"{self.why[:1].upper()}{self.why[1:]}"
         why = f"; {self.why}" if self.why and self.outcome is Outcome.EVICTION else said
-        tail = TAILS[self.outcome].format(at=at, to=", ".join(self.to) or "no other cluster", why=why)
+        to = ", ".join(self.to) or "no other cluster"
+        tail = TAILS[self.outcome].format(at=at, due=at and f", due{at},", to=to, why=why)
         return f"{self.outage.head}: {tail.rstrip('.')}."
 
 

@@ -119,6 +119,6 @@ def why_volumes_stay(binding: Binding) -> str:
     """Reason why a StatefulSet does not move, and the ways out."""
     return (
         f"the volumes of its claims ({first_of(noted_claims(binding)) or UNKNOWN}) would stay behind. The new copy "
-        f"would start empty. If the storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true; "
-        f"purgeMode {PurgeMode.NEVER} overrules it. With purgeMode {PurgeMode.DIRECTLY} it moves without its data"
+        f"would start empty. If the storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true, "
+        f"and it moves, but not with purgeMode {PurgeMode.NEVER}. With {PurgeMode.DIRECTLY} it moves without its data"
     )

@@ -59,8 +59,7 @@ def with_cause(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping
 
 
 def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster], *, lost: str = "") -> str:
-    """Sentence with a full stop; empty where the message of the result is one already. Nothing is said of the cluster
-    that is imagined to be `lost`."""
+    """Sentence with a full stop, silent on the `lost` cluster; empty where the result's message is one already."""
     is_selected = result.message.startswith("failed to select clusters")
     if result.kind not in ("FitError", "UnschedulableError") and not is_selected:
         return ""
@@ -88,7 +87,7 @@ def _subject(
     if not allowed:
         return "Its policy matches no cluster that has joined"
     if len(allowed) == len(clusters) and not _named(spec):
-        begins = "No cluster fits" if result.kind == "FitError" else "Not all replicas find a place"
+        begins = "No cluster fits" if result.kind == "FitError" else "No room for all replicas"
         return f"{begins}: {', '.join(why)}"
     many = len(allowed) > MOST_NAMED
     only = f"{len(allowed)} of {len(clusters)} clusters" if many else f"{listed(allowed)} only"

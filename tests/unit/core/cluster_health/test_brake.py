@@ -120,14 +120,14 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
     ("before", "clusters", "seconds", "vanished", "reason", "message"),
     [
         (Brake(), fleet(3, 0), 0, (), "FleetLooksWell", "0 of 3 clusters seem to be down"),
-        (Brake(), fleet(2, 1), 0, (), "FleetLooksWell", "1 of 3 clusters seem to be down"),
+        (Brake(), fleet(2, 1), 0, (), "FleetLooksWell", "1 of 3 clusters seems to be down"),
         (
             Brake(),
             fleet(5, 1),
             0,
             ("gone",),
             "ClustersVanished",
-            "1 of 6 clusters seem to be down; 1 of 7 are not listed, though nobody has unjoined them (gone), "
+            "1 of 6 clusters seems to be down; 1 of 7 are not listed, though nobody has unjoined them (gone), "
             "and bindings that name them stay as they are",
         ),
         (
@@ -145,7 +145,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             0,
             ("gone2", "gone1"),
             "ClustersVanished",
-            "1 of 2 clusters seem to be down; 2 of 4 are not listed, though nobody has unjoined them (gone1, gone2), "
+            "1 of 2 clusters seems to be down; 2 of 4 are not listed, though nobody has unjoined them (gone1, gone2), "
             "and bindings that name them stay as they are (lost0, gone2, gone1). The brake stops automatic evictions "
             "until the clusters are back, or until `leeward brake release`",
         ),
@@ -156,7 +156,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             (),
             "FleetLooksDead",
-            "1 of 3 clusters seem to be down; the brake is about to be released",
+            "1 of 3 clusters seems to be down; the brake is about to be released",
         ),
         (
             Brake(at(0), silence=Silence(at(0))),
@@ -164,7 +164,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             (),
             "SilentAtOnce",
-            "1 of 3 clusters seem to be down; the brake is about to be released",
+            "1 of 3 clusters seems to be down; the brake is about to be released",
         ),
         (
             Brake(at(0), silence=Silence(at(0), spent=True)),
@@ -172,7 +172,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             (),
             "FleetLooksDead",
-            "1 of 3 clusters seem to be down; the brake is about to be released",
+            "1 of 3 clusters seems to be down; the brake is about to be released",
         ),
         (
             Brake(at(0)),
@@ -201,14 +201,14 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             "a, b are in no list of clusters, and nobody has unjoined them (there are their execution spaces "
             "karmada-es-a, karmada-es-b); bindings that name them stay as they are",
         ),
-        (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters seem to be down"),
+        (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters seems to be down"),
         (
             Brake(at(0), overruled=True),
             fleet(2, 1),
             5,
             (),
             "FleetLooksWell",
-            "released: 1 of 3 clusters seem to be down",
+            "released: 1 of 3 clusters seems to be down",
         ),
     ],
     ids=[
@@ -317,7 +317,7 @@ def test_its_state_is_plain_to_see_in_the_config_map() -> None:
         "type": "Engaged",
         "status": "True",
         "reason": "FleetLooksDead",
-        "message": "1 of 3 clusters seem to be down; the brake is about to be released",
+        "message": "1 of 3 clusters seems to be down; the brake is about to be released",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     overruled = render_brake(decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS))

@@ -122,8 +122,8 @@ def test_s12_what_would_leave_its_volumes_behind_names_them_and_the_ways_out() -
     assert said(held_in_place(bound, (M1, M2), HeldReason.VOLUMES_STAY)) == (
         "VolumesStay",
         f"not evicted from {LISTED}, because the volumes of its claims (data, logs) would stay behind. The new copy "
-        "would start empty. If the storage is replicated, annotate the policy with leeward.dev/volumes-follow=true; "
-        "purgeMode Never overrules it. With purgeMode Directly it moves without its data",
+        "would start empty. If the storage is replicated, annotate the policy with leeward.dev/volumes-follow=true, "
+        "and it moves, but not with purgeMode Never. With Directly it moves without its data",
     )
     assert held_in_place(bound, (), HeldReason.VOLUMES_STAY) is None
 

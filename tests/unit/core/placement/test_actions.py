@@ -410,7 +410,7 @@ def test_s11_as_many_replicas_as_find_room_leave_and_only_they_are_told_as_evict
     assert decision.evicted == lost("b")
     assert told(decision)[0] == "NoPlaceToGo"
     assert told(decision)[1] == (
-        "Not all replicas find a place: c and z have too little free capacity, a is being drained, b is down. "
+        "No room for all replicas: c and z have too little free capacity, a is being drained, b is down. "
         "2 replicas stay, not evicted from a (leeward.dev/drain:NoExecute), because there is no place to go: "
         "failed to assign replicas: failed to scale up: Clusters available replicas 3 are not enough to schedule."
     )
