@@ -236,7 +236,7 @@ async def test_the_printed_advice_frees_what_is_held(world: World, words: str) -
 
 @in_world(THREE)
 async def test_the_printed_advice_moves_what_a_drain_finds_no_place_for(world: World) -> None:
-    """Its only copy serves in the drained cluster: nothing is missing, and it has no place to go all the same."""
+    """Nothing of it is missing, since its only copy serves in the drained cluster."""
     await deployed(world, {**named("member1"), **ROOM})
     await start_drain(world.client, "member1", None)
     await world.until(lambda: held(world, WEB) == "NoPlaceToGo", 60)

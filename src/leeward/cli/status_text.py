@@ -115,9 +115,8 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
     for unseen in state.unseen:
         yield from headline(UNSEEN, f"could not be seen: {unseen}", MOST_LINES)
     if not report.findings and not state.unseen:
-        rows = state.clusters or ()
-        ready = sum(row.ready == "True" for row in rows)
-        yield f"  all is well: {ready} of {counted(len(rows), 'cluster')} ready"
+        ready = sum(row.ready == "True" for row in state.clusters or ())
+        yield f"  all is well: {ready} of {counted(len(state.clusters or ()), 'cluster')} ready"
     if remarks := "; ".join(_remarks(state)):
         yield from headline(" ", remarks, MOST_LINES)
     yield ""

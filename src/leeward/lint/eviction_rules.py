@@ -90,12 +90,11 @@ def suspended(picture: LintPicture) -> Iterator[Diagnostic]:
             continue
         path = ("spec", "suspension")
         if suspension.dispatching:
-            said = f"{policy} is suspended: a replacement is given a cluster, and is not made there"
+            said = f"{policy} is suspended: a replacement is assigned to a cluster, but not created there"
             yield Diagnostic(policy.source, said, (*path, "dispatching"))
         clusters = suspension.dispatching_on_clusters
         if clusters is not None and clusters.cluster_names:
-            names = ", ".join(clusters.cluster_names)
-            said = f"{policy} is suspended for {names}: a replacement may be given that cluster, and is not made there"
+            said = f"{policy} is suspended for {', '.join(clusters.cluster_names)}: nothing new is created there"
             yield Diagnostic(policy.source, said, (*path, "dispatchingOnClusters"))
 
 

@@ -41,11 +41,11 @@ def one_cluster_only(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def _missing(placement: Placement, picture: LintPicture) -> str:
-    """`; membr1 has not joined (member1 has)`: names that may be misspelt."""
+    """`; membr1 has not joined (is member1 meant?)`: names that may be misspelt."""
     fleet = picture.fleet or {}
     missing = not_joined(placement, fleet)[:NAMED] if picture.fleet is not None else ()
     close = {name: get_close_matches(name, fleet, 1) for name in missing}
-    said = [f"{name} has not joined{f' ({close[name][0]} has)' if close[name] else ''}" for name in missing]
+    said = [f"{name} has not joined{f' (is {close[name][0]} meant?)' if close[name] else ''}" for name in missing]
     return "".join(f"; {each}" for each in said)
 
 

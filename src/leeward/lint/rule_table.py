@@ -237,7 +237,7 @@ RULES: Sequence[LintRule] = (
         "dispatching-suspended",
         WARNING,
         "A policy that is suspended",
-        "A replacement is given a cluster, and is not made there.",
+        "A replacement is assigned to a cluster, but not created there.",
         "end the suspension",
         suspended,
     ),

@@ -36,6 +36,7 @@ from leeward.core.eviction.progress import grace_end_of
 from leeward.core.eviction.tasks import Producer
 from leeward.core.moving_together import target_of
 from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.placement.cause import cause_in
 from leeward.core.placement.snapshot import UNLIMITED
 from leeward.core.scheduling import Trace, Unplaceable
 from leeward.planning.batch import owner_of
@@ -301,5 +302,7 @@ def _is_over(member: Snapshot) -> bool:
 
 def _why_not(found: Decision) -> str:
     if found.held is not None:
-        return f"{found.held.message} ({found.held.reason})"
-    return found.result.told if isinstance(found.result, Unplaceable) else "it stays where it is"
+        return cause_in(found.held.reason, found.held.message)
+    return (
+        found.result.cause or found.result.message if isinstance(found.result, Unplaceable) else "it stays where it is"
+    )

@@ -166,7 +166,7 @@ def test_a_lazy_policy_has_not_begun_to_select(activation: Literal["", "Lazy"], 
             "allows only one joined cluster, a: if a is lost, its applications cannot move; gone has",
         ),
         (("gone",), "names no cluster that has joined: nothing that it selects is placed; gone has not joined"),
-        (("membr1",), "is placed; membr1 has not joined (member1 has)"),
+        (("membr1",), "is placed; membr1 has not joined (is member1 meant?)"),
     ],
 )
 def test_clusters_that_have_not_joined_are_no_second_place(names: tuple[str, ...], sentence: str) -> None:
