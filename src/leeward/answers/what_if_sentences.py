@@ -16,11 +16,11 @@ def answer_of(told: WhatIf) -> str:
         return "no application is affected"
     gated = sum(bool(each.gates) for each in told.applications)
     if len(told.applications) == 1:
-        waits = ", and waits for a gate" if gated else ""
-        return f"1 application is affected: it {_fate_of(told.applications[0])}{waits}"
+        return f"1 application is affected: it {_fate_of(told.applications[0])}{', and waits for a gate' * gated}"
     kept = sum(each.fate is Fate.KEPT and not each.missing for each in told.applications)
-    more = f"; {counted(kept, 'stays where it is', 'stay where they are')}" if kept else ""
-    more += f"; {counted(gated, 'waits', 'wait')} for a gate" if gated else ""
+    them = "" if told.wanting else " of them"
+    more = f"; {kept}{them} {'stays where it is' if kept == 1 else 'stay where they are'}" if kept else ""
+    more += f"; {gated}{them} {'waits' if gated == 1 else 'wait'} for a gate" if gated else ""
     if not told.wanting:
         return f"{len(told.applications)} of {number} would serve with all replicas{more}"
     return f"{_service(told.wanting, number)}{more}; in total, {_missing_of(told.applications)}"

@@ -43,8 +43,8 @@ def departures_from(
         if any(task.from_cluster == cluster.name for task in spec.graceful_eviction_tasks):
             found.moving += 1
         elif any(target.name == cluster.name for target in spec.clusters):
-            expected = departures_in(binding.status.aggregated_status).get(cluster.name)
-            hold, due = hold_of(binding), decide_stay(cluster.taints, spec.tolerations, now, watched).due or expected
+            marked = departures_in(binding.status.aggregated_status).get(cluster.name)
+            hold, due = hold_of(binding), decide_stay(cluster.taints, spec.tolerations, now, watched).due or marked
             if hold is not None:
                 found.holds[hold[0]] += 1
             elif is_braked and not _tolerates_for_ever(spec.tolerations, now):

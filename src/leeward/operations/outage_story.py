@@ -96,7 +96,7 @@ def tally(outage: ClusterOutage) -> str:
         (status.due, "has not moved yet", "have not moved yet"),
         (status.kept, "stays", "stay"),
         (status.held, "eviction is held", "evictions are held"),
-        (status.returned, "serves there again", "serve there again"),
+        (status.returned, f"serves in {outage.spec.cluster} again", f"serve in {outage.spec.cluster} again"),
         (gone, f"is {GONE}", f"are {GONE}"),
     ]
     rest = [counted(number, one, many) for number, one, many in counts if number]
@@ -113,7 +113,7 @@ def gone_since(outage: ClusterOutage) -> int:
 
 
 def recovery_of(outage: ClusterOutage) -> str:
-    """`median 10 min 50 s, worst 11 min 22 s; 10 min 30 s of it ...`; empty where nothing has moved."""
+    """`median 10 min 50 s, worst 11 min 22 s, of which 10 min 30 s ...`; empty where nothing has moved."""
     recovery = outage.status.recovery
     if not recovery.count:
         return ""
@@ -130,7 +130,7 @@ def _waited(outage: ClusterOutage) -> str:
     steps = (step for step in outage.status.steps if step.kind is StepKind.LEFT)
     wave = next((step for step in steps if step.at <= slowest.left_at <= (step.until or step.at)), None)
     is_by_taint = wave is not None and wave.tolerated_seconds is not None
-    return f"; {long_span(waits)} of it {'are thresholds and tolerations' if is_by_taint else 'before it left'}"
+    return f", of which {long_span(waits)} {'are thresholds and tolerations' if is_by_taint else 'are before it left'}"
 
 
 def story_of(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> list[StoryLine]:

@@ -70,7 +70,7 @@ def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fa
         (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "2 of 2 applications would serve with all replicas"),
         (
             ((Fate.MOVES, WELL), (Fate.KEPT, WELL)),
-            "2 of 2 applications would serve with all replicas; 1 stays where it is",
+            "2 of 2 applications would serve with all replicas; 1 of them stays where it is",
         ),
         (
             ((Fate.NO_ROOM, NOBODY), (Fate.MOVES, WELL)),

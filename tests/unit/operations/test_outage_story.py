@@ -21,14 +21,16 @@ def with_steps(outage: ClusterOutage, *steps: OutageStep) -> ClusterOutage:
     return replace(outage, status=replace(outage.status, steps=steps))
 
 
-@pytest.mark.parametrize(("tolerated", "said"), [(300, "are thresholds and tolerations"), (None, "before it left")])
+@pytest.mark.parametrize(("tolerated", "said"), [(300, "are thresholds and tolerations"), (None, "are before it left")])
 def test_what_the_slowest_waited_for_is_a_toleration_only_where_a_taint_evicted(
     tolerated: int | None, said: str
 ) -> None:
     outage = running()
     steps = [replace(each, tolerated_seconds=tolerated) for each in outage.status.steps if each.kind is StepKind.LEFT]
-    assert recovery_of(with_steps(outage, *steps)).endswith(f"10 min 30 s of it {said}")
-    assert recovery_of(with_steps(outage)).endswith("10 min 30 s of it before it left"), "nobody knows why it left"
+    assert recovery_of(with_steps(outage, *steps)).endswith(f"of which 10 min 30 s {said}")
+    assert recovery_of(with_steps(outage)).endswith("of which 10 min 30 s are before it left"), (
+        "nobody knows why it left"
+    )
 
 
 DEAD = lost(NO_EXECUTE)

@@ -120,5 +120,5 @@ def why_volumes_stay(binding: Binding) -> str:
     return (
         f"the volumes of its claims ({first_of(noted_claims(binding)) or UNKNOWN}) would stay behind. The new copy "
         f"would start empty. If the storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true, "
-        f"and it moves, but not with purgeMode {PurgeMode.NEVER}. With {PurgeMode.DIRECTLY} it moves without its data"
+        f"and it moves (not with purgeMode {PurgeMode.NEVER}). purgeMode {PurgeMode.DIRECTLY} moves it without its data"
     )

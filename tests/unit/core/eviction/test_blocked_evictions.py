@@ -123,7 +123,7 @@ def test_s12_what_would_leave_its_volumes_behind_names_them_and_the_ways_out() -
         "VolumesStay",
         f"not evicted from {LISTED}, because the volumes of its claims (data, logs) would stay behind. The new copy "
         "would start empty. If the storage is replicated, annotate the policy with leeward.dev/volumes-follow=true, "
-        "and it moves, but not with purgeMode Never. With Directly it moves without its data",
+        "and it moves (not with purgeMode Never). purgeMode Directly moves it without its data",
     )
     assert held_in_place(bound, (), HeldReason.VOLUMES_STAY) is None
 

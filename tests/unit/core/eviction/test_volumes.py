@@ -123,8 +123,8 @@ def test_why_volumes_stay_is_told_with_the_ways_out(annotations: dict[str, str],
     made = ResourceBinding(metadata=ObjectMeta(name="db", annotations=annotations), spec=bound().spec)
     assert why_volumes_stay(made) == (
         f"the volumes of its claims ({claims}) would stay behind. The new copy would start empty. If the storage is "
-        "replicated, annotate the policy with leeward.dev/volumes-follow=true, and it moves, but not with "
-        "purgeMode Never. With Directly it moves without its data"
+        "replicated, annotate the policy with leeward.dev/volumes-follow=true, and it moves (not with "
+        "purgeMode Never). purgeMode Directly moves it without its data"
     )
 
 
