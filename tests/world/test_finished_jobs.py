@@ -5,15 +5,18 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from kubeserver.store.medium import Loaded
 from leeward.api.names import FAILBACK_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKLOAD_REBALANCERS
 from leeward.app.leaving import unjoin_cluster
 from leeward.core.interpreter.jobs import says_complete
 from leeward.manager.settings import ManagerSettings
+from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
-from tests.world.stories import POLICIES, apply, held, play, policy, with_room, without_room
+from tests.world.stories import POLICIES, apply, held, identities, play, policy, with_room, without_room
 from tests.world.test_jobs_in_outages import JOB, JOBS, ONE, THREE, jobs_in, pod, succeeded
+from tests.world.test_kinds import DEFINITIONS
 from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
 
 FOUR = (*THREE, "member4")
@@ -372,3 +375,78 @@ def test_s1_a_finished_job_whose_clusters_leave_one_after_the_other_is_not_begun
         assert world.assigned(JOB) == {}
 
     play(story, {"member1": "Push", "member2": "Pull", "member3": "Pull"})
+
+
+SUCCEEDED: Manifest = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+BATCH_KINDS: Mapping[str, tuple[Resource[Manifest], Manifest]] = {
+    "Pod": (Resource.of_manifests("v1", "pods", "Pod", True), {"phase": "Succeeded"}),
+    "Workflow": (
+        Resource.of_manifests("argoproj.io/v1alpha1", "workflows", "Workflow", True),
+        {"phase": "Succeeded"},
+    ),
+    "PyTorchJob": (Resource.of_manifests("kubeflow.org/v1", "pytorchjobs", "PyTorchJob", True), SUCCEEDED),
+    "Job": (
+        Resource.of_manifests("batch.volcano.sh/v1alpha1", "jobs", "Job", True),
+        {"state": {"phase": "Completed"}},
+    ),
+}
+
+
+def defining(resource: Resource[Manifest]) -> Manifest:
+    """The definition of a kind of custom resources."""
+    group, version = resource.api_version.split("/")
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {"name": version, "served": True, "storage": True, "subresources": {"status": {}}}
+    return {
+        "metadata": {"name": f"{resource.plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": resource.plural, "singular": resource.kind.lower(), "kind": resource.kind},
+            "versions": [{**served, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+@pytest.mark.parametrize("kind", BATCH_KINDS)
+@pytest.mark.parametrize("dies", [False, True])
+def test_s1_what_is_no_job_and_is_done_is_not_begun_again(kind: str, *, dies: bool) -> None:
+    """A Pod that has succeeded, a workflow, a training job: its cluster is lost or drained; then it is made anew."""
+    resource, done = BATCH_KINDS[kind]
+    containers = [{"name": "main", "image": "bill"}]
+    spec = {"restartPolicy": "Never", "containers": containers} if kind == "Pod" else {}
+    template = {"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": "bill"}, "spec": spec}
+
+    async def story(world: World) -> None:
+        clients = [world.client, *(world.member(name).client for name in THREE)]
+        for client in clients if kind != "Pod" else ():
+            await client.create(DEFINITIONS, defining(resource))
+        await world.sleep(30)
+        await world.client.create(resource, template, "default")
+        await apply(world.client, policy("bill", ONE, kind, resource.api_version))
+        binding = f"bill-{kind.lower()}"
+        await world.until(lambda: len(world.assigned(binding)) == 1, 60)
+        await world.sleep(30)
+        (there,) = world.assigned(binding)
+        await world.member(there).client.patch(resource, "bill", {"status": done}, "default", subresource="status")
+        await world.sleep(30)
+        before = await identities(world, "bill", resource=resource)
+        assert set(before) == {there}
+        if dies:
+            await world.member(there).stop()
+        else:
+            await start_drain(world.client, there, None)
+        await world.sleep(1500)
+        assert (set(world.assigned(binding)), held(world, binding)) == ({there}, "NothingToGain")
+        if dies:
+            await world.member(there).start()
+            await world.sleep(120)
+        assert await identities(world, "bill", resource=resource) == before
+        await world.client.delete(resource, "bill", "default")
+        await world.client.create(resource, template, "default")
+        await world.sleep(120)
+        anew = await identities(world, "bill", resource=resource)
+        assert len(anew) == 1
+        assert before.values() != anew.values()
+
+    play(story, dict.fromkeys(THREE, "Push"))

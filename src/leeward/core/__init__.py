@@ -12,8 +12,6 @@
     quota            how much the workloads of a namespace may ask for
     outages          the story of each outage, as it is told
 
-The same functions run in the controllers, in the search of small worlds, and in the answers.
-
-This package never does I/O, never waits, reads no clock, draws no random number, logs nothing. Outcomes are frozen
-values; another package carries them out.
+Controllers, small worlds and answers run the same functions. This package never does I/O, never waits, reads no clock,
+draws no random number, logs nothing. Outcomes are frozen values; another package carries them out.
 """

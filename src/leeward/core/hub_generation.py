@@ -10,7 +10,6 @@ them gives way to no later one, whatever a clock says. Where both saw equally ma
 
 A hub with an older generation than its member knows is fenced there. It sends nothing, and what it cannot see is
 neither healthy nor gone (Holds: S1, S5). A member fences itself alone, so that one that lies harms no other (S10).
-
 Hubs are told apart by their identity. A hub that never took over has generation 0, and marks no member.
 """
 

@@ -11,6 +11,5 @@
     asked_as_user   manifests and labels, asked with the user's own credential
     acting       what an operator does, as the user who has signed in, by `operations`
 
-The page shows what the server says, and makes no sentence about the fleet itself. Nothing here decides, and no secret
-leaves the process. Start reading at `server`.
+The page shows what the server says, and makes no sentence itself. No secret leaves the process.
 """

@@ -11,8 +11,8 @@
     ObjectReference                    1 apiVersion, 2 kind, 3 namespace, 4 name
     all three answers                  1 a count
 
-Karmada 1.18 puts what is a message of Kubernetes into fields of bytes, and keeps the fields before for one release:
-both are written here, and of what is read the bytes come first. A field that is not known says nothing, as in protobuf.
+Karmada 1.18 puts messages of Kubernetes into fields of bytes, and keeps the fields before for one release: both are
+written here, and of what is read the bytes come first.
 Karmada: pkg/estimator/pb, pkg/estimator/service; the same numbers.
 """
 

@@ -7,8 +7,7 @@ What an agent may do before its cluster has joined, and no rule for all agents c
 (`AgentRights`): Karmada's agent makes two Secrets of its cluster before it, and says afterwards whose they are.
 
 `approve_agents` approves what agents ask for their own name: with a bootstrap token that is for it, or as that agent,
-which renews. What a token is for is written on its Secret first. What it is not for is denied, and anything else waits
-for a person.
+which renews. What its Secret says that a token is not for is denied. Anything else waits for a person.
 
 Karmada: pkg/controllers/certificate/approver; the same conditions.
 """

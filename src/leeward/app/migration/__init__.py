@@ -11,6 +11,5 @@
     marks              the annotations and labels under leeward.dev
     adopting           the steps of `leeward adopt`
     handing_back       the steps of `leeward hand-back`
-
 Nothing here touches a member, a template's spec, or the spec of a binding or Work.
 """

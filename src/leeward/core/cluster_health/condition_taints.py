@@ -6,11 +6,9 @@
     Ready=True     none of the four
 
 The two keys replace each other; an outage that changes its face goes on, with the clock that it has. That clock lies in
-the Cluster itself (an annotation, and the record of `standing_taints.py`), so that a restart neither forgets nor
-restarts it. A date ahead, by a clock that has been set right, counts from now. A taint that somebody has taken off
-within the outage comes back with the time that it had. A taint that is there with a value of its own stays, and so does
-a second one of the same key and effect. Taints of others are never touched; nor are those of the four that a
-ClusterTaintPolicy has added (`core.cluster_health.taint_policy`).
+the Cluster itself (`standing_taints.py`), so a restart does not restart it. A date ahead, by a clock that has been set
+right, counts from now. A taint that somebody has taken off within the outage comes back with the time that it had.
+Taints of others are never touched; nor are those of the four that a ClusterTaintPolicy has added (`taint_policy`).
 
 Karmada: pkg/controllers/cluster (taintClusterByCondition, processTaintBaseEviction of 1.4); same, but that an
 uncollected status never leads to NoExecute, since the applications there probably still run.

@@ -4,14 +4,12 @@ Policies act in the order of their creation; each adds first and removes then. A
 stays when its policy is deleted.
 
 A policy may name one of the four automatic taints (`cluster.karmada.io/not-ready:NoExecute`, ...), which the condition
-calls for, too. They never fight (L5), because each taint has one owner: the annotation
-`leeward.dev/policy-taints` lists those of policies, and
+calls for, too. Each taint has one owner (L5). The annotation `leeward.dev/policy-taints` lists those of policies:
 
     listed      it comes and goes by policies alone; the cluster's condition leaves it in place
     not listed  the four come and go by the cluster's condition alone; a policy neither removes nor takes them over
 
-so that a policy's own not-ready:NoExecute may come before --failover-eviction-timeout, may stay after the outage, and
-is removed by its `removeOnConditions`. All other taints, set by hand or not, a policy may remove.
+All other taints, set by hand or not, a policy may remove.
 
 A taint that somebody has taken off comes back as long as a policy adds it, with the time that it had
 (`standing_taints.py`).

@@ -8,8 +8,8 @@ A report names the template that its object was made of (`with_template`), and s
 same name is not taken for this one, and a Work that changes otherwise keeps its evidence. An agent that names none is
 believed about the present generation of the Work.
 
-A CronJob asks for nothing that others could serve. Where it leaves, it begins no run any more, and goes when its last
-one has ended.
+What else is done once (a Pod, a workflow, a training job) is complete, or nothing of this. A CronJob asks for nothing
+that others could serve. Where it leaves, it begins no run any more, and goes when its last one has ended.
 
 Holds: S1, S12. Karmada counts a Job that has begun as a replacement.
 """
@@ -23,11 +23,15 @@ from kubeapi.unstructured import mappings_at, text_at, value_at
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
 from leeward.api.work import ManifestStatus, Work
 from leeward.core.copies.evidence import is_about_present
-from leeward.core.interpreter.jobs import says_done, says_finished, says_over, says_under_way
+from leeward.core.interpreter.jobs import DONE_ONCE, as_job, says_done, says_finished, says_over, says_under_way
 
 
 def is_job(resource: ReadOnlyManifest) -> bool:
     return resource.get("kind") == "Job" and str(resource.get("apiVersion")).startswith("batch/")
+
+
+def is_done_once(resource: ReadOnlyManifest) -> bool:
+    return (str(resource.get("apiVersion")).rpartition("/")[0], resource.get("kind")) in DONE_ONCE
 
 
 def is_cron_job(resource: ReadOnlyManifest) -> bool:
@@ -40,14 +44,14 @@ def runs_of(cron_job: ReadOnlyManifest) -> list[str]:
 
 
 def template_of_job(manifests: Sequence[ReadOnlyManifest]) -> dict[str, str]:
-    """Annotation of a Work that names the template of its Job; none for other kinds."""
-    uids = [annotations_of(each).get(TEMPLATE_UID_ANNOTATION, "") for each in manifests if is_job(each)]
+    """Annotation of a Work that names the template of what is done once; none for other kinds."""
+    uids = [annotations_of(each).get(TEMPLATE_UID_ANNOTATION, "") for each in manifests if is_done_once(each)]
     return {TEMPLATE_UID_ANNOTATION: uids[0]} if len(uids) == 1 and uids[0] else {}
 
 
 def with_template(status: Any, observed: ReadOnlyManifest) -> Any:
     """Status of a member's Job that also names its template, and the Pods that run; of other kinds as it is."""
-    if not is_job(observed) or not isinstance(status, dict):
+    if not is_done_once(observed) or not isinstance(status, dict):
         return status
     uid, ready = annotations_of(observed).get(TEMPLATE_UID_ANNOTATION), value_at(observed, "status", "ready")
     told = {TEMPLATE_UID_ANNOTATION: uid, "ready": ready}
@@ -82,11 +86,11 @@ def _is_job_that(work: Work, says: Callable[[Any], bool], template: str = "") ->
     """Tells whether all objects of the copy are Jobs, and their statuses say so, of this template or the Work's."""
     statuses = work.status.manifest_statuses
     wanted = template or work.metadata.annotations.get(TEMPLATE_UID_ANNOTATION, "")
-    return bool(statuses) and all(_is_of_template(each, work, wanted) and says(each.status) for each in statuses)
+    return bool(statuses) and all(_is_of_template(each, work, wanted) and says(as_job(each)) for each in statuses)
 
 
 def _is_of_template(status: ManifestStatus, work: Work, wanted: str) -> bool:
-    if (status.identifier.group, status.identifier.kind) != ("batch", "Job"):
+    if (status.identifier.group, status.identifier.kind) not in DONE_ONCE:
         return False
     told = text_at(status.status, TEMPLATE_UID_ANNOTATION)
     return told == wanted if told and wanted else is_about_present(work)

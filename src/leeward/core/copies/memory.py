@@ -8,9 +8,8 @@ All of it is about one release. Another release is not refused yet where the one
 everywhere. `releasedAt` is the instant at which it came in the middle of a failover. `healthySince` is when all copies
 became healthy, after which the clusters that were tried are forgotten.
 
-The detector notes a digest of the template without its metadata on the binding, which tells the release. The template's
-resourceVersion moves with labels and annotations too. It tells the release only where a binding has no digest: an
-earlier version, Karmada or somebody else made it. Scaling is no release.
+The detector notes a digest of the template without its metadata on the binding, which tells the release. Where a
+binding has none, the template's resourceVersion tells it. Scaling is no release.
 
 Holds: C1, L2. Karmada has no such thing.
 """

@@ -25,7 +25,7 @@ _ALARMS = {
     "SilentAtOnce": "clusters fell silent at once, and the network to them may be down",
 }
 _BY_GUARD = {
-    HeldReason.NOTHING_TO_GAIN: "not evicted from {}, because the Job has ended there, and would run again elsewhere",
+    HeldReason.NOTHING_TO_GAIN: "not evicted from {}, because it has ended there, and would run again elsewhere",
     HeldReason.RUN_UNDER_WAY: "not evicted from {} yet, because the Job runs there, and would begin again elsewhere; "
     f"with purgeMode {PurgeMode.DIRECTLY} it moves at once",
     HeldReason.NOT_CONFIRMED: "not evicted from {}, because the cluster answers again, or was not observed since the "

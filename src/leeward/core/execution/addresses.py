@@ -9,10 +9,8 @@
 
 An address that is listed stays where it is not known whether the cluster serves, and while the brake is engaged. Where
 no workload is known behind a Service, all are listed. A Gateway leads to the Services of its routes, except those of
-weight 0. It lists all where routes of other namespaces may be attached to it, also by a ListenerSet. It lists all, too,
-where one of its routes leads elsewhere than to a Service beside it.
-Whatever reads the control plane (external-dns, a GSLB, a script) so follows a failover. Differs from Karmada, which
-lists the addresses of all clusters, also of dead ones. The binding's own status has all of them, as there.
+weight 0. It lists all where routes of other namespaces may be attached to it, also by a ListenerSet, and where one of
+its routes leads elsewhere than to a Service beside it. The binding's own status has all addresses, as in Karmada.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

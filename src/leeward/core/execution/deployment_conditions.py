@@ -1,8 +1,7 @@
 """The conditions Available and Progressing of a Deployment template: what holds for all of its copies together.
 
-Clients wait for them as they do in one cluster. They are an addition: the numbers beside them are Karmada's, which
-gives a template no conditions (decision 172). Reasons are those of Kubernetes' own Deployment controller, since
-clients go by them.
+Clients wait for them as they do in one cluster, and go by the reasons of Kubernetes' own Deployment controller. The
+numbers beside them are Karmada's, which gives a template no conditions (decision 172).
 
     Available     True when each cluster has its copy's minimum; what is being evicted fills in for what replaces it.
                   Unknown when that rests on a cluster that is not seen; as it was while a copy has not reported yet.

@@ -1,11 +1,11 @@
-"""Job and CronJob."""
+"""Job and CronJob, and the end of other kinds that are done once: another copy would do their work again."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.unstructured import drop, int_at, list_at, mapping_at, pick, put, take, text_at, value_at
-from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.api.work import AggregatedStatusItem, ManifestStatus, ReplicaRequirements
 from leeward.core.interpreter.dependencies import scheduled_job_dependencies, template_dependencies
 from leeward.core.interpreter.fields import statuses, total
 from leeward.core.interpreter.plausible import plausible_count
@@ -15,6 +15,27 @@ from leeward.core.interpreter.rules import Rules, Status
 _COUNTS = ("active", "succeeded", "failed")
 _POD_LABELS = ("spec", "template", "metadata", "labels")
 _GENERATED_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
+
+_DONE = {
+    ("", "Pod"): (("phase",), "Succeeded"),
+    ("argoproj.io", "Workflow"): (("phase",), "Succeeded"),
+    ("batch.volcano.sh", "Job"): (("state", "phase"), "Completed"),
+    ("flink.apache.org", "FlinkDeployment"): (("jobStatus", "state"), "FINISHED"),
+    ("ray.io", "RayJob"): (("jobStatus",), "SUCCEEDED"),
+    ("sparkoperator.k8s.io", "SparkApplication"): (("applicationState", "state"), "COMPLETED"),
+    **{("kubeflow.org", kind): ((), "Succeeded") for kind in ("MPIJob", "PyTorchJob", "TFJob")},
+}
+"""Field of the status, and its word for work that is done; without a field, the condition that is True."""
+DONE_ONCE = frozenset({("batch", "Job"), *_DONE})
+
+
+def as_job(told: ManifestStatus) -> Any:
+    """The status as a Job would tell it; a Job's own as it is."""
+    if (known := _DONE.get((told.identifier.group, told.identifier.kind))) is None:
+        return told.status
+    (path, word), status = known, mapping_at({"status": told.status}, "status")
+    is_done = text_at(status, *path) == word if path else _is_true(status, word)
+    return {"conditions": [{"type": "Complete", "status": "True"}]} if is_done else {}
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:

@@ -7,12 +7,8 @@
     it is scheduled whenever it is looked at          a change of a cluster that its placement may mean
     (Duplicated, and kinds without replicas)
 
-A divided binding that rests stays where it is, whatever happens elsewhere. So most bindings need not be decided again
-when one cluster of many changes: nothing would be done. Nor need one that rests be decided again for the reports of its
-copies.
-
-A field that a decision begins to look at has to be told here. Held by tests/sim/test_cluster_concern.py, which tries,
-in histories, the changes that wake nobody.
+A divided binding that rests stays where it is, whatever happens elsewhere, and whatever is reported of its copies.
+A field that a decision begins to look at has to be told here. tests/sim/test_cluster_concern.py holds that.
 """
 
 from collections.abc import Iterable

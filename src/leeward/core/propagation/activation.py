@@ -2,8 +2,7 @@
 
 Karmada goes by events, and forgets its waits at a restart. Here the template carries the digest of its contents that
 were applied last, or were there when the policy came (`leeward.dev/lazy-digest`). The binding carries it, too, with the
-policy's result: that may change, or a controller end, before the template says so. Replacing the template leaves the
-digest out there.
+policy's result: a template that is replaced loses it.
 
     claimed by a lazy policy for the first time     waits, unless the template is younger than the policy,
                                                     or has changed since another policy was followed

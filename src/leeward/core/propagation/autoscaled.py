@@ -7,11 +7,9 @@
     describe_fight       the explanation where nobody has set that label, and two would decide the number of replicas
     replicas_to_follow   the number at which the members have arrived, so that the template and its division agree
 
-Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions, but no unknown number is
-followed. While a cluster is not Ready or an application moves, its last report may be old. In the middle of a rollout
-the Pods that it makes beside the others are no replicas, and a new application has none yet. Only a label that was set
-here is taken off, and not while there is such an autoscaler: one whose policy was deleted still scales in the members
-(Holds: S12).
+Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions. An unknown number
+is not followed: a cluster is not Ready, the application moves, is rolled out, or is new. A label that was set here is
+taken off, but not while there is such an autoscaler: one without a policy still scales in members (Holds: S12).
 """
 
 from collections.abc import Iterable, Mapping

@@ -8,6 +8,5 @@
     fleet_recorder      what happens, read from the journal of the world
     expectations        whether what was expected came true
     rehearsal           all of it, from a picture and a scenario to a report
-
-Start reading at `rehearsal.py`. Nothing here reaches a live control plane: a picture goes in, a report comes out.
+Nothing here reaches a live control plane: a picture goes in, a report comes out.
 """

@@ -117,7 +117,7 @@ def _known(of: Cluster, *copies: Work) -> list[Availability]:
 def test_a_job_and_its_report_name_their_template_and_other_kinds_do_not() -> None:
     marked = {"metadata": {"annotations": {TEMPLATE_UID_ANNOTATION: "one"}}, "status": {"ready": 1}}
     one = {"apiVersion": "batch/v1", "kind": "Job", **marked}
-    other = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", **marked}
+    other = {"apiVersion": "kueue.example.com/v1alpha1", "kind": "Job", **marked}
     assert (template_of_job([one]), template_of_job([other])) == ({TEMPLATE_UID_ANNOTATION: "one"}, {})
     assert with_template({"active": 1}, one) == {"active": 1, "ready": 1, TEMPLATE_UID_ANNOTATION: "one"}
     assert (with_template({"active": 1}, other), with_template(None, one)) == ({"active": 1}, None)

@@ -357,7 +357,7 @@ def test_s12_a_job_that_has_ended_stays_and_says_so_but_by_karmadas_rules() -> N
     decision = decide(bound, dead("a"), B, copies=copies)
     assert (kept(decision), left(decision), reason(decision)) == ({"a": 1}, [], "NothingToGain")
     assert decision.held is not None
-    assert decision.held.message.endswith("the Job has ended there, and would run again elsewhere")
+    assert decision.held.message.endswith("it has ended there, and would run again elsewhere")
     assert left(decide(bound, dead("a"), B, copies={"a": job()})) == ["a"]
     assert left(decide(bound, dead("a"), B, copies=copies, settings=EXACT)) == ["a"]
     drained = cluster("a", taints=(Taint("leeward.dev/drain", "NoExecute", time_added=at(0)),))

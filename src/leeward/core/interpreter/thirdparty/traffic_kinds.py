@@ -12,12 +12,11 @@ of these kinds, and takes each for healthy.
     DNSEndpoint   healthy once external-dns has seen its present generation
     Gslb          healthy while k8gb finds a healthy Service behind each host in its cluster
 
-k8gb runs in each member, where it looks at the Services behind a host, and agrees with the k8gb of the others on the
-records. The template so tells a host Healthy that any cluster serves, with the records of all of them.
+The k8gb of each member agrees with the others on the records. The template so tells a host Healthy that any cluster
+serves, with the records of all of them.
 
-An export is healthy by its condition Ready, else by Valid. An import serves nothing by itself: it is healthy unless
-its condition Ready says otherwise. A conflict is told in the status, and is no fault of one cluster. Karmada has
-these kinds for a data plane of its own, takes each for healthy, and adds up no status."""
+An export is healthy by its condition Ready, else by Valid. An import is healthy unless its condition Ready says
+otherwise: it serves nothing. A conflict is told in the status, and is no fault of one cluster."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
