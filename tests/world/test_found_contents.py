@@ -6,8 +6,22 @@ import pytest
 
 from kubeapi.core import NAMESPACES
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import find_condition
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS
 from leeward.sim.world import Mode, World
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, in_world, play, policy, ready_replicas
+from tests.world.stories import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    deployment,
+    in_world,
+    play,
+    policy,
+    ready_replicas,
+)
 from tests.world.test_dependencies_with_data import CLAIMS
 from tests.world.test_found_orders import CLAIM, SPACES, uid_in
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, selecting
@@ -116,3 +130,85 @@ async def test_s12_an_order_that_was_found_deletes_no_claim_that_somebody_mounts
     await there.client.delete(DEPLOYMENTS, "theirs", "default")
     await world.sleep(120)
     assert not await uid_in(world, "member1", CLAIMS, "data"), "nobody mounts it any more"
+
+
+async def elsewhere(world: World, policies: Resource[Manifest], name: str) -> None:
+    """A person names another cluster, while the first one is there."""
+    placement = {"clusterAffinity": {"clusterNames": ["member2"]}}
+    await world.client.patch(policies, name, {"spec": {"placement": placement}}, namespace_of(policies))
+
+
+def namespace_of(resource: Resource[Manifest]) -> str:
+    return "default" if resource.namespaced else ""
+
+
+@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["push", "pull"])
+@pytest.mark.parametrize("away", [False, True])
+def test_s12_another_place_for_a_namespace_deletes_nothing_that_others_have_in_it(
+    members: dict[str, Mode], *, away: bool
+) -> None:
+    """The Namespace says why, and goes once nothing is in there."""
+
+    async def story(world: World) -> None:
+        there = world.member("member1")
+        skipped = {"namespace.karmada.io/skip-auto-propagation": "true"}
+        await world.client.create(SPACES, {"metadata": {"name": "shop", "labels": skipped}})
+        await world.client.create(CLUSTER_POLICIES, selecting(SPACES, "shop", "member1"))
+        await world.sleep(60)
+        await there.client.create(CLAIMS, CLAIM, "shop")
+        before = await uid_in(world, "member1", CLAIMS, "data", "shop")
+        if away:
+            await there.stop()
+            await world.sleep(100)
+        await elsewhere(world, CLUSTER_POLICIES, "shop")
+        await world.sleep(60)
+        if away:
+            await there.start()
+        await world.sleep(240)
+        assert await uid_in(world, "member2", SPACES, "shop", "")
+        assert await uid_in(world, "member1", CLAIMS, "data", "shop") == before
+        found = await world.client.get(CLUSTER_RESOURCE_BINDINGS, "shop-namespace")
+        blocked = find_condition(found.status.conditions, REMOVAL_BLOCKED_CONDITION, "True")
+        assert blocked is not None
+        assert blocked.reason == "SharedResource"
+        assert "PersistentVolumeClaim shop/data lives in it" in blocked.message
+        await there.client.delete(CLAIMS, "data", "shop")
+        await world.sleep(240)
+        assert await uid_in(world, "member1", SPACES, "shop", "") == ""
+
+    play(story, members)
+
+
+@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["push", "pull"])
+def test_s12_another_place_for_a_claim_leaves_its_data(members: dict[str, Mode]) -> None:
+    """A claim goes with its template."""
+
+    async def story(world: World) -> None:
+        await world.client.create(CLAIMS, CLAIM, "default")
+        await apply(world.client, policy("data", on("member1"), "PersistentVolumeClaim", "v1"))
+        await world.sleep(60)
+        before = await uid_in(world, "member1", CLAIMS, "data", "default")
+        await elsewhere(world, POLICIES, "data")
+        await world.sleep(240)
+        assert await uid_in(world, "member1", CLAIMS, "data", "default") == before
+        await world.client.delete(CLAIMS, "data", "default")
+        await world.sleep(60)
+        assert [await uid_in(world, name, CLAIMS, "data", "default") for name in ("member1", "member2")] == ["", ""]
+
+    play(story, members)
+
+
+def test_s12_another_place_for_a_definition_keeps_what_others_have_of_it() -> None:
+    async def story(world: World) -> None:
+        definition = CRON_TAB_DEFINITION["metadata"]["name"]
+        await world.client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+        await world.client.create(CLUSTER_POLICIES, selecting(DEFINITIONS, definition, "member1"))
+        await world.sleep(60)
+        there = world.member("member1").client
+        await there.create(CRON_TABS, {"metadata": {"name": "theirs"}}, "default")
+        before = (await there.get(CRON_TABS, "theirs", "default"))["metadata"]["uid"]
+        await elsewhere(world, CLUSTER_POLICIES, definition)
+        await world.sleep(240)
+        assert (await there.get(CRON_TABS, "theirs", "default"))["metadata"]["uid"] == before
+
+    play(story, PUSHED)

@@ -12,7 +12,6 @@ period after its newest target was made. A copy in a cluster that is away counts
 
 An eviction waits for the sizes while more and more replicas become ready (`sizes_awaited_until`). Then the law alone
 decides (`core.eviction.progress`).
-
 Of two copies that leave, one may have replaced the other. There the larger surplus counts: sizes would feed themselves.
 Karmada has no such thing.
 """

@@ -6,7 +6,6 @@ The member is told on whose behalf: the request goes on with the token of `spec.
 nothing but impersonate, as the user who asked. So the member's own rules decide. What of a request and of its answer is
 passed on is in `proxy_headers.py`; an answer that is a redirect is a 502. A member that obeys another hub, as its
 Cluster says, is not asked.
-
 All clusters together have the name `*`, see `all_clusters.py`.
 
 Karmada: pkg/util/proxy, the same objects and headers; for a member that cannot be reached, a 503 that names it.

@@ -10,7 +10,6 @@ that does all itself, be it Karmada's. A shard begins nothing (Holds: S8)
   sharding from it, and then asks for the shards' Leases; one of the two sees the other
 - when the leader's Lease may have run out: it counts from the last look that did *not* show its latest renewal yet,
   so that it ends here before anybody may take it
-
 While the leader's Lease has run out, writes wait. They go on where the next leader has the same sharding and followed
 on the one before; where anybody else may have led between, all is begun anew.
 """

@@ -132,7 +132,7 @@ class ObjectRemoval:
                     return False
                 if not await self._is_to_go(work, ended=ended) or (found and self._contents.goes_first(work, observed)):
                     return True
-                if found and is_lived_in and (first := await self._contents.first_of(observed)):
+                if is_lived_in and (first := await self._contents.kept_by(work, observed, found=found)):
                     self._tell_kept(work, observed, first)
                     return False
                 with suppress(Conflict):
@@ -145,11 +145,12 @@ class ObjectRemoval:
         return True
 
     def _tell_kept(self, work: Work, observed: Manifest, first: str = "") -> None:
-        """Raises: ObjectKept of a claim: its Pods may be ending."""
+        """Raises: ObjectKept where the order stands: of a claim its Pods may be ending, or its place has changed."""
         why = f"{first} lives in it" if first else "this removal is about another object of its name"
         stays = f"{observed['kind']} {key_of(observed)} in cluster {self._member.name} stays: {why}"
-        if first and "Volume" in observed["kind"]:
-            raise ObjectKept(HeldReason.VOLUMES_STAY, stays)
+        is_data = "Volume" in observed["kind"]
+        if first and (is_data or KEEPS_CLAIMS_ANNOTATION in work.metadata.annotations):
+            raise ObjectKept(HeldReason.VOLUMES_STAY if is_data else HeldReason.SHARED_RESOURCE, stays)
         self._recorder.warning(WORKS, work, "RemovalNotOfThisObject", f"{stays}; `leeward orphans` lists it.")
 
     async def _keep_owned(self, work: Work, resource: Resource[Manifest], observed: Manifest) -> None:

@@ -5,8 +5,9 @@
     PersistentVolumeClaim      Pods that mount it
     PersistentVolume           the claim that it is bound to
 
-An order that was found may be as old as a backup, and nobody knows what has come since. It deletes such an object only
-where that is empty. Other orders about what lives there are carried out before. Holds: S5, S12.
+An order that was found may be as old as a backup, and nobody knows what has come since. Another place for an object is
+no order about its contents. Such orders delete it only where it is empty, and no claim whose place has changed. Other
+orders about what lives there are carried out before. Holds: S5, S12.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from kubeapi.unstructured import list_at, mappings_at, text_at
 from kubeclient import ApiError, NotFound, every
 from leeward.api.work import Work
 from leeward.controllers.owned_claims import CLAIMS
+from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.runtime.controller_context import Member
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.member_works import MemberWorks
@@ -39,6 +41,14 @@ class SharedContents:
         """Tells whether an order is under way for something that lives in the object."""
         going = (each for each in self._works.going() if each.name != work.name)
         return any(_is_in(manifest, shared) for each in going for manifest in each.objects)
+
+    async def kept_by(self, work: Work, shared: ReadOnlyManifest, *, found: bool) -> str:
+        """Names something for which the object stays. Its place has changed where its Work says so, and the order was
+        `found` otherwise. Raises: WorldError."""
+        is_moved = KEEPS_CLAIMS_ANNOTATION in work.metadata.annotations
+        if is_moved and shared["kind"] == CLAIMS.kind:
+            return "its data"
+        return await self.first_of(shared) if is_moved or found else ""
 
     async def first_of(self, shared: ReadOnlyManifest) -> str:
         """Names something that lives in the object, or may; empty where nothing does. Raises: WorldError."""

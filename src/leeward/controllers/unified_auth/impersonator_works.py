@@ -10,7 +10,6 @@ What is there and was not made from these Works is left as it is, and the Work s
 that is a binding's stays one. Works of a Karmada, which belong to the Cluster, go on as they are; only where the
 impersonator is to be limited they are brought to other users. While somebody deletes these Works none is made
 (`FOREIGN_DELETION_REST`): `karmadactl unregister` ends.
-
 Karmada: pkg/controllers/unifiedauth; there a deleted Work comes back with the next change of a right.
 """
 

@@ -18,7 +18,6 @@ replacement does so, too.
 
 `suppressDeletion` holds a task (true) or ends it (false), whatever else is the case: then the copy goes, and the task
 with it. An empty result is never "all healthy" (fault 1 of docs/karmada-behaviour.md).
-
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and in `seen healthy`. By its
 law (`KARMADA_LAW`) a task ends when all targets are reported healthy, by a report of any generation, or by time alone.
 """

@@ -5,7 +5,6 @@ application for ever beside a healthy third cluster. During a failover a target 
 (`leeward.dev/time-to-start`), else the grace period of its eviction. If it is not healthy by then, the part of it that
 does not serve goes to the next cluster (`core.placement`). The binding's memory (`core.copies.memory`) names clusters
 that were tried in vain. So each is tried once for a release (C1). Without a next place it stays.
-
 A target whose overrides fail has no Work at all, and takes nothing either.
 
 A cluster that is unjoined and a changed placement take copies away at once, and an eviction task can end by time. Then

@@ -21,6 +21,7 @@ from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeMode, rules_of
 from leeward.api.work import Binding
 from leeward.core.copies.job_copies import is_cron_job
 from leeward.core.eviction.due_evictions import purge_mode_of
+from leeward.core.eviction.shared_resources import stays_under_taints
 from leeward.core.interpreter import is_defined
 from leeward.core.wording import first_of
 
@@ -76,10 +77,10 @@ def owned_claims_in(status: object) -> str:
 
 
 def keeps_owned(binding: Binding) -> bool:
-    """Tells whether a removed copy stays while claims with their data, or runs of a CronJob, would go with it."""
+    """Tells whether a removed copy stays while claims, runs of a CronJob, or what others keep there, would go along."""
     mode, resource = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE), to_wire(binding.spec.resource)
-    keeps = is_cron_job(resource) or (is_defined(resource) and not volumes_follow(binding))
-    return rules_of(mode).keeps_copy and keeps
+    keeps = is_cron_job(resource) or stays_under_taints(binding)
+    return rules_of(mode).keeps_copy and (keeps or (is_defined(resource) and not volumes_follow(binding)))
 
 
 def why_claims_stay(kind: str, name: str, names: Sequence[str] | None) -> str:

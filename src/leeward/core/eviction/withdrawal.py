@@ -12,15 +12,13 @@ in a cluster that is away stay there until it is seen again. Tables say which re
                                        placement beside the others, as many as those have that lack some
       duplicated                       the copy comes back, for the least of those that are not whole, where a
                                        constraint on clusters leaves no room for both
-    for all tasks together             the replacement lies in another affinity term, so that a part of each would be no
-                                       placement (S2): all come back once all old copies are seen healthy, and the new
-                                       ones are not; targets that both terms have stay as they are
+    for all tasks together             the replacement lies in another affinity term (S2): all come back once all old
+                                       copies are seen healthy, and the new ones are not; targets of both terms stay
 
 Until the eviction is late, the last report of a Ready cluster counts as serving: a template that has just been changed
 moves nothing. After a changed placement nothing comes back by itself: the user has said where it is to be. Where that
 finds no place without a cluster that is being left and is well again, it is not barred any more
 (`placement.actions.place`).
-
 In Karmada a task outlives the outage, and the recovered cluster stays barred (fault 4 of docs/karmada-behaviour.md).
 """
 

@@ -17,6 +17,7 @@ from leeward.core.eviction.held_reasons import HeldReason
 
 FINALIZERS, REFUSED, STILL_USED = "Finalizers", "Refused", "StillUsed"
 REFUSES = "the cluster refuses "
+_BLOCKS = REFUSED, HeldReason.VOLUMES_STAY, HeldReason.SHARED_RESOURCE, HeldReason.RUN_UNDER_WAY
 NO_WORDS: Mapping[str, str] = {}
 WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
 
@@ -77,9 +78,7 @@ def removals_blocked(
     told = [f"Still runs in {cluster}, because {blocked.message}." for cluster, blocked in found.items()]
     held = [cluster for cluster, why in sorted(waiting.items()) if why not in (CLUSTER_NOT_READY, STILL_USED)]
     reasons = {blocked.reason for blocked in found.values()}
-    reason = next(
-        (each for each in (REFUSED, HeldReason.VOLUMES_STAY, HeldReason.RUN_UNDER_WAY) if each in reasons), FINALIZERS
-    )
+    reason = next((each for each in _BLOCKS if each in reasons), FINALIZERS)
     if kept:
         reason, why = WAITING_FOR_PURGE, "no new copy is made before the purged copy is known to be gone"
         told.append(f"Not removed from {', '.join(sorted(kept))}, because {why}.")

@@ -13,9 +13,7 @@ until the deadline, has failed.
 A copy that serves nothing, and did not serve when the change came, loses nothing by an update: it does not wait for
 others of its stage, and stops nobody, since the change may be its cure. So does one that a superseded change has left
 behind. A replacement that starts with the proven revision is none of them: it waits, and counts as unavailable.
-
 A stage that was reached, and lost its clusters before it was done, holds the change until a person lets it go on.
-
 Nothing else holds or starts by a clock. A scale-out is no change, nor is a failover. Holds: S1, S20.
 """
 
