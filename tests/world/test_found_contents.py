@@ -29,6 +29,7 @@ from tests.world.test_nothing_to_gain import POLICIES as CLUSTER_POLICIES
 from tests.world.test_orphans import found_in, told
 from tests.world.test_ownership import on
 from tests.world.test_restored import PULLED, PUSHED, restore
+from tests.world.test_stateful_sets import STATEFUL_SETS, stateful_set
 
 Step = Callable[[World], Awaitable[None]]
 
@@ -212,3 +213,33 @@ def test_s12_another_place_for_a_definition_keeps_what_others_have_of_it() -> No
         assert (await there.get(CRON_TABS, "theirs", "default"))["metadata"]["uid"] == before
 
     play(story, PUSHED)
+
+
+@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["push", "pull"])
+@pytest.mark.parametrize("when_deleted", ["Delete", "Retain"])
+def test_s12_another_place_for_a_set_deletes_no_claims(members: dict[str, Mode], when_deleted: str) -> None:
+    """Claims that would go with the set keep it where it was, until its template is deleted."""
+
+    async def story(world: World) -> None:
+        made = stateful_set()
+        made["spec"]["persistentVolumeClaimRetentionPolicy"] = {"whenDeleted": when_deleted}
+        await world.client.create(STATEFUL_SETS, made, "default")
+        await apply(world.client, policy("db", on("member1"), "StatefulSet"))
+        await world.sleep(90)
+        there = world.member("member1").client
+        before = {each["metadata"]["uid"] for each in (await there.list(CLAIMS, "default")).items}
+        assert before
+        await elsewhere(world, POLICIES, "db")
+        await world.sleep(240)
+        assert {each["metadata"]["uid"] for each in (await there.list(CLAIMS, "default")).items} == before
+        assert await uid_in(world, "member2", STATEFUL_SETS, "db")
+        assert bool(await uid_in(world, "member1", STATEFUL_SETS, "db")) == (when_deleted == "Delete")
+        found = world.binding("db-statefulset")
+        assert found is not None
+        blocked = find_condition(found.status.conditions, REMOVAL_BLOCKED_CONDITION, "True")
+        assert (blocked.reason if blocked else "") == ("VolumesStay" if when_deleted == "Delete" else "")
+        await world.client.delete(STATEFUL_SETS, "db", "default")
+        await world.sleep(60)
+        assert await uid_in(world, "member1", STATEFUL_SETS, "db") == ""
+
+    play(story, members)

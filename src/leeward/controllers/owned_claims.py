@@ -53,7 +53,7 @@ class OwnedClaims:
 
     async def of_now(self, observed: Manifest) -> tuple[str, ...] | None:
         """Likewise, by asking the member itself."""
-        if not is_defined(observed):
+        if not (is_defined(observed) or observed["kind"] == "StatefulSet"):
             return ()
         try:
             claims = await self._member.server.client.list(CLAIMS, key_of(observed).namespace)

@@ -79,8 +79,8 @@ def owned_claims_in(status: object) -> str:
 def keeps_owned(binding: Binding) -> bool:
     """Tells whether a removed copy stays while claims, runs of a CronJob, or what others keep there, would go along."""
     mode, resource = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE), to_wire(binding.spec.resource)
-    keeps = is_cron_job(resource) or stays_under_taints(binding)
-    return rules_of(mode).keeps_copy and (keeps or (is_defined(resource) and not volumes_follow(binding)))
+    keeps, owns = is_cron_job(resource) or stays_under_taints(binding), not volumes_follow(binding)
+    return rules_of(mode).keeps_copy and (keeps or (owns and (is_defined(resource) or _is_stateful_set(resource))))
 
 
 def why_claims_stay(kind: str, name: str, names: Sequence[str] | None) -> str:
