@@ -42,6 +42,7 @@ from tests.world.test_stateful_sets import STATEFUL_SETS, stateful_set
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 ONE = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
 WEB, DB = "web-deployment", "db-deployment"
+PURGED = {"failover": {"cluster": {"purgeMode": "Directly"}}}
 
 
 def member_of(group: str | None, name: str, clusters: tuple[str, ...] = tuple(THREE), **spec: Any) -> Manifest:
@@ -216,7 +217,7 @@ def test_a_failed_application_takes_its_group_along_and_nothing_stops_serving() 
 def test_a_member_that_may_not_leave_holds_the_failed_one(why: str) -> None:
     async def story(world: World) -> None:
         allowed = ("member1",) if why == "nowhere else" else tuple(THREE)
-        more = {"failover": {"cluster": {"purgeMode": "Directly"}}} if why == "purged first" else {}
+        more = PURGED if why == "purged first" else {}
         home = await running(
             world, member_of("shop", "web", **failing_over()), member_of("shop", "db", allowed, **more)
         )
@@ -476,6 +477,10 @@ def test_who_was_apart_before_the_annotation_is_moved_by_nothing() -> None:
         await world.sleep(600)
         assert (place(world, WEB), place(world, DB)) == ("member1", "member2")
         assert (tasks(world, WEB), tasks(world, DB)) == ([], [])
+        assert said(world, WEB) == "group shop is parted: Deployment db is in member2"
+        assert said(world, DB) == "group shop is parted: Deployment web is in member1"
+        await annotate(world, "db", None)
+        await world.until(lambda: not held(world, WEB) + held(world, DB), 90)
 
     play(story, THREE)
 

@@ -1,17 +1,20 @@
 """Groups between the writes of two members: the first has moved, and the second one's writes are refused meanwhile."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from kubeclient import Request, Response
 from kubecluster.settings import WorkloadSettings
+from leeward.api.resource import CLUSTERS
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World
 from tests.world.estimators import WorldEstimator, play_with_estimators
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, held, play, ready_replicas, tasks
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, held, play, ready_replicas, tasks, with_room, without_room
 from tests.world.test_detection import answers, status
 from tests.world.test_groups import (
     DB,
+    PURGED,
     THREE,
     WEB,
     annotate,
@@ -164,5 +167,47 @@ def test_who_was_never_with_the_others_is_not_taken_along() -> None:
         await world.sleep(900)
         assert (place(world, DB), tasks(world, DB)) == ("member2", [])
         assert await serve(world, "member2", "db")
+
+    play(story, THREE)
+
+
+async def returns_while_the_other_waits(world: World, **of_web: Any) -> str:
+    """Both leave a dead cluster, and their new place, which only the first one has left when the dead one is back.
+
+    The second one may not go back. Returns the cluster that was dead.
+    """
+    home = await running(world, member_of("shop", "web", **of_web), member_of("shop", "db"))
+    for name in THREE:
+        if name != home:
+            await without_room(world, name)
+    await world.member(home).stop()
+    await world.until(lambda: together(world) not in ("", home), 900)
+    narrower = {"spec": {"placement": {"clusterAffinity": {"clusterNames": ["member2", "member3"]}}}}
+    await world.client.patch(POLICIES, "db", narrower, "default")
+    await world.sleep(10)
+    refuse_writes_of(world, DB)
+    taints = [{"key": "example.com/maintenance", "effect": "NoExecute"}]
+    await world.client.patch(CLUSTERS, together(world), {"spec": {"taints": taints}})
+    await world.until(lambda: not together(world), 60)
+    await world.member(home).start()
+    await world.sleep(120)
+    return home
+
+
+def test_s21_a_group_that_is_parted_says_so_for_as_long_as_it_is() -> None:
+    """The first one was to be purged, and runs on in the cluster that is back: it can be nowhere else."""
+
+    async def story(world: World) -> None:
+        home = await returns_while_the_other_waits(world, **PURGED)
+        answers(world.place, lambda _: None)
+        await world.until(lambda: place(world, DB) == "member3", 60)
+        for _ in range(60):
+            await world.sleep(10)
+            assert (place(world, WEB), await ready_replicas(world, home, "web")) == (home, 2)
+            assert held(world, WEB) == "GroupHeld"
+        await with_room(world, "member3")
+        narrower = {"spec": {"placement": {"clusterAffinity": {"clusterNames": ["member3"]}}}}
+        await world.client.patch(POLICIES, "web", narrower, "default")
+        await world.until(lambda: together(world) == "member3" and not held(world, DB), 60)
 
     play(story, THREE)

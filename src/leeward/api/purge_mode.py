@@ -9,9 +9,9 @@ Karmada: `PurgeMode` of the policy API; a task that says nothing goes Gracefully
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal, assert_never, get_args
+from typing import Literal, get_args
 
 from msgspec import Meta
 
@@ -70,40 +70,15 @@ _GRACEFULLY = PurgeRules(
     suppresses=False,
     serves_taints=True,
 )
-_DIRECTLY = PurgeRules(
-    keeps_copy=False,
-    needs_place=False,
-    withdraws=True,
-    moves_on=True,
-    has_grace=False,
-    suppresses=False,
-    serves_taints=True,
-)
-_NEVER = PurgeRules(
-    keeps_copy=True,
-    needs_place=True,
-    withdraws=False,
-    moves_on=False,
-    has_grace=False,
-    suppresses=True,
-    serves_taints=False,
-)
+_DIRECTLY = replace(_GRACEFULLY, keeps_copy=False, needs_place=False, has_grace=False)
+_NEVER = replace(_GRACEFULLY, withdraws=False, moves_on=False, has_grace=False, suppresses=True, serves_taints=False)
+_RULES = {PurgeMode.GRACEFULLY: _GRACEFULLY, PurgeMode.DIRECTLY: _DIRECTLY, PurgeMode.NEVER: _NEVER}
+RULES_BY_WORD: Mapping[str, PurgeRules] = {"": _GRACEFULLY, **_RULES}
+"""Rules by the word of a task, or of a policy."""
 
 
 def rules_of(mode: PurgeMode) -> PurgeRules:
-    match mode:
-        case PurgeMode.GRACEFULLY:
-            return _GRACEFULLY
-        case PurgeMode.DIRECTLY:
-            return _DIRECTLY
-        case PurgeMode.NEVER:
-            return _NEVER
-        case _:
-            assert_never(mode)
-
-
-RULES_BY_WORD: Mapping[str, PurgeRules] = {"": _GRACEFULLY, **{mode.value: rules_of(mode) for mode in PurgeMode}}
-"""Rules by the word of a task, or of a policy."""
+    return _RULES[mode]
 
 
 def find_purge_mode(text: str) -> PurgeMode | None:

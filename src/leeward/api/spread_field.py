@@ -6,7 +6,7 @@ Karmada: `SpreadFieldValue` of the policy API; same.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, assert_never, get_args
+from typing import Literal, get_args
 
 from leeward.api.cluster import Cluster
 
@@ -38,24 +38,16 @@ class SpreadRules:
     lacking: str
 
 
-_REGION = SpreadRules(lambda cluster: (cluster.spec.region,), groups=True, lacking="region")
-_PROVIDER = SpreadRules(lambda cluster: (cluster.spec.provider,), groups=True, lacking="provider")
-_ZONE = SpreadRules(lambda cluster: cluster.spec.zones, groups=True, lacking="zones")
-_CLUSTER = SpreadRules(lambda cluster: (cluster.name,), groups=False, lacking="name")
+_RULES = {
+    SpreadField.REGION: SpreadRules(lambda cluster: (cluster.spec.region,), groups=True, lacking="region"),
+    SpreadField.PROVIDER: SpreadRules(lambda cluster: (cluster.spec.provider,), groups=True, lacking="provider"),
+    SpreadField.ZONE: SpreadRules(lambda cluster: cluster.spec.zones, groups=True, lacking="zones"),
+    SpreadField.CLUSTER: SpreadRules(lambda cluster: (cluster.name,), groups=False, lacking="name"),
+}
 
 
 def rules_of_field(field: SpreadField) -> SpreadRules:
-    match field:
-        case SpreadField.REGION:
-            return _REGION
-        case SpreadField.PROVIDER:
-            return _PROVIDER
-        case SpreadField.ZONE:
-            return _ZONE
-        case SpreadField.CLUSTER:
-            return _CLUSTER
-        case _:
-            assert_never(field)
+    return _RULES[field]
 
 
 SPREAD_FIELDS = tuple(SpreadField(text) for text in get_args(SpreadFieldText) if text)

@@ -9,9 +9,10 @@ it is have to find a place in the same cluster, or nobody goes:
     that place does not take it      all go on to a third one, or it goes alone out of a cluster that is lost
 
 A member that is not due itself follows by the decision for a cluster that has to be left: all guards hold, and the law.
-Nobody is deleted to follow, nor under the brake. A member without a place waits for the others' cluster. Every member
-comes to the same answer, whoever is decided first. Between two writes much can change: evictions wait for who is left
-behind, and the last to move leads. Holds: S1, S2, S11, S21. Karmada's workload affinity filters: each moves alone.
+Nobody is deleted to follow, nor under the brake. A member without a place waits for the others' cluster. A group
+that is parted says so. Every member comes to the same answer, whoever is decided first. Between two writes much can
+change: evictions wait for who is left behind, and the last to move leads. Holds: S1, S2, S11, S21. Karmada's workload
+affinity filters: each moves alone.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -68,10 +69,11 @@ def decide_for_group(snapshot: Snapshot, trace: Trace | None = None) -> tuple[De
     own, name = snapshot.binding.name, fleet.together.group_of(snapshot.binding)
     group = _Group(fleet, name, own, dict(sorted({**others, own: snapshot}.items())), {own: alone})
     with fleet.reservations.tentatively(fleet.note_capacity):
-        found = group.decide()
+        found = group.told(group.decide())
     if not alone.withdrawn or found.withdrawn:
         return found, tuple((group.members[n].binding, each) for n, each in group.beside.items())
-    return decide_for_group(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)))
+    again, along = decide_for_group(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)))
+    return (replace(again, held=found.held or again.held) if again.clusters == found.clusters else again), along
 
 
 def members_of(snapshot: Snapshot) -> Mapping[str, tuple[Binding, Mapping[str, Work]]]:
@@ -117,6 +119,25 @@ class _Group:
             if who and (found := self._leave(place, goals, who, follows)) is not None:
                 return self._waiting(found)
         return alone if follows and alone.held is not None else self._held(alone)
+
+    def told(self, decision: Decision) -> Decision:
+        """The decision, with a hold that names who is in another cluster, and is not expected to follow."""
+        goal = target_of(decision.clusters)
+        others = {n: at for n, each in self.members.items() if n not in self.beside and (at := _place_of(each))}
+        apart = {n: at for n, at in others.items() if n != self.own and at not in (goal, *_leaving(decision))}
+        if decision.held is not None or not goal or not apart:
+            return decision
+        names = [f"{self._named(name)} is in {at}" for name, at in apart.items()]
+        return self._holding(decision, f"group {self.name} is parted: {', '.join(names)}")
+
+    def _holding(self, decision: Decision, message: str) -> Decision:
+        held, retry = HeldReason.GROUP_HELD.value, self.members[self.own].now + RETRY
+        condition = Condition(EVICTION_HELD_CONDITION, "True", held, message)
+        return replace(decision, held=condition, wake_at=min(decision.wake_at or retry, retry))
+
+    def _named(self, name: str) -> str:
+        resource = self.members[name].binding.spec.resource
+        return f"{resource.kind} {resource.name}"
 
     def _leave(self, place: str, goals: Collection[str] | None, who: Collection[str], follows: bool) -> Decision | None:
         """Decision by which all that are `who` leave the place for one of the goals, or of their own choices."""
@@ -196,8 +217,7 @@ class _Group:
             binding = self.members[name].binding
             found = self._to(goal, name, is_leaving=is_leaving)
             if isinstance(found, str):
-                who = f"{binding.spec.resource.kind} {binding.spec.resource.name}"
-                self.refusals.append(f"{who} cannot move to {goal}. {found[:1].upper()}{found[1:]}")
+                self.refusals.append(f"{self._named(name)} cannot move to {goal}. {found[:1].upper()}{found[1:]}")
                 self.refused_by.add(name)
                 break
             decided[name] = found
@@ -269,21 +289,20 @@ class _Group:
         snapshot, place = self.members[self.own], _place_of(self.members[self.own])
         why = self.refusals[0] if self.refusals else "no cluster takes all members"
         message, spec = f"group {self.name} does not move, because {why}", snapshot.binding.spec
-        held = Condition(EVICTION_HELD_CONDITION, "True", HeldReason.GROUP_HELD.value, message)
         stays = self._asked(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), self.fleet.keys())
         opened = _leaving(stays).keys() - _leaving(snapshot).keys()
         if place and target_of(stays.clusters) == place and not opened:
-            return replace(stays, held=held, wake_at=min(stays.wake_at or snapshot.now + RETRY, snapshot.now + RETRY))
-        return Decision(
+            return self._holding(stays, message)
+        kept = Decision(
             spec.clusters,
             tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in alone.finished),
             None if spec.clusters else Unplaceable("Error", message, {}),
-            held=held if spec.clusters else None,
             finished=alone.finished,
             foreign=alone.foreign,
             foreign_held=alone.foreign_held,
             wake_at=snapshot.now + RETRY,
         )
+        return self._holding(kept, message) if spec.clusters else kept
 
 
 def _place_of(member: Snapshot) -> str | None:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from controller_runtime import Key, StayingObjects, WorkQueue, version_of
 from kubeapi.meta import unversioned
 from leeward.api.cluster import Cluster
+from leeward.api.moves_with import MOVES_WITH_ANNOTATION
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
@@ -127,7 +128,7 @@ class EventHandlers:
                 delay = REPORT_DELAY if old is not None and self._is_progress(key, old, new) else None
                 self._add(key, "Add" if old is None else "Update", delay)
         self._add_next_in_line()
-        if old is not None and new is not None and old.spec.clusters != new.spec.clusters:
+        if old is not None and new is not None and _group_view(old) != _group_view(new):
             for name in self._cycle.moving_with(new):
                 self._add(BindingKey(key.plural, Key(new.namespace, name)), "Update")
         for other in beside:
@@ -206,3 +207,8 @@ class EventHandlers:
 def _backoff(attempts: int) -> timedelta:
     """Karmada: pkg/scheduler/internal/queue; same."""
     return timedelta(seconds=min(FIRST_BACKOFF_SECONDS * 2 ** min(attempts - 1, 30), LAST_BACKOFF_SECONDS))
+
+
+def _group_view(binding: Binding) -> object:
+    """The targets and the group, by which others of its group are decided."""
+    return binding.spec.clusters, binding.metadata.annotations.get(MOVES_WITH_ANNOTATION)

@@ -37,22 +37,12 @@ class Hold(Enum):
     WAITING = "waiting"
 
 
+_KEPT = "DeletionSuppressed", "NothingToGain", "SharedResource", "VolumesStay"
+_WAITING = "RunUnderWay", "WaitingForTurn"
 HOLDS: Mapping[str, Hold] = {
-    HeldReason.BRAKE_ENGAGED: Hold.HELD,
-    HeldReason.DECISION_REFUSED: Hold.HELD,
-    HeldReason.DELETION_SUPPRESSED: Hold.KEPT,
-    HeldReason.GROUP_HELD: Hold.HELD,
-    HeldReason.NO_PLACE_TO_GO: Hold.HELD,
-    HeldReason.NOT_CONFIRMED: Hold.HELD,
-    HeldReason.NOTHING_TO_GAIN: Hold.KEPT,
-    HeldReason.REPLACEMENT_MISSING: Hold.HELD,
-    HeldReason.RUN_UNDER_WAY: Hold.WAITING,
-    HeldReason.SHARED_RESOURCE: Hold.KEPT,
-    HeldReason.STATE_NOT_PRESERVED: Hold.HELD,
-    HeldReason.UNHEALTHY_EVERYWHERE: Hold.HELD,
-    HeldReason.VOLUMES_STAY: Hold.KEPT,
-    HeldReason.WAITING_FOR_PURGE: Hold.HELD,
-    HeldReason.WAITING_FOR_TURN: Hold.WAITING,
+    **dict.fromkeys(HeldReason, Hold.HELD),
+    **dict.fromkeys(map(HeldReason, _KEPT), Hold.KEPT),
+    **dict.fromkeys(map(HeldReason, _WAITING), Hold.WAITING),
 }
 """Holds by the reason of the condition: kept is Leeward being careful, or somebody's will. A reason that is not here is
 of another version, and is held."""

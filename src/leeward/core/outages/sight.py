@@ -149,6 +149,9 @@ def _serves(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
     return known.is_whole or known.at_least >= max(1, replicas) or wanted_by_itself(work, cluster) > 0
 
 
+_STATES = {Hold.HELD: MoveState.HELD, Hold.KEPT: MoveState.KEPT, Hold.WAITING: MoveState.DUE}
+
+
 def decide_state(sight: CopySight, before: MoveState | None, there: ClusterSight) -> tuple[MoveState, str, str]:
     """The state, and the reason and the sentence of what is held or kept. What has moved stays so, unless it is there
     again when the cluster is lost anew."""
@@ -174,15 +177,8 @@ def _hold_of(sight: CopySight, there: ClusterSight) -> tuple[MoveState, str, str
     if sight.hold is None or not (is_due or sight.has_left):
         return None
     reason, message = sight.hold.reason, sight.hold.message
-    if reason == HeldReason.NOT_CONFIRMED:
-        return MoveState.DUE, reason, message
-    match HOLDS.get(reason, Hold.HELD):
-        case Hold.HELD:
-            return MoveState.HELD, reason, message
-        case Hold.KEPT:
-            return MoveState.KEPT, reason, message
-        case Hold.WAITING:
-            return MoveState.DUE, reason, message
+    state = MoveState.DUE if reason == HeldReason.NOT_CONFIRMED else _STATES[HOLDS.get(reason, Hold.HELD)]
+    return state, reason, message
 
 
 def _of_what_is_not_due(sight: CopySight, there: ClusterSight) -> tuple[MoveState, str, str]:

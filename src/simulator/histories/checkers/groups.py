@@ -1,8 +1,7 @@
 """S21: nobody of a group is left alone, on either side, for longer than it takes to write, unless a hold says why.
 
-Judged are two members that were in one cluster, and are in two. `GroupHeld` on one of them says who cannot follow; they
-are judged anew once they have met again. Any other hold, a fault of the control plane and a user's wish begin the time
-anew. A Job that is over follows nobody.
+Judged are two members that are in two clusters. For as long as they are, `GroupHeld` stands on one of them, or each has
+another hold. A fault of the control plane begins the time anew. A Job that is over follows nobody.
 """
 
 from collections.abc import Iterator
@@ -25,19 +24,15 @@ Pair = tuple[Key, Key]
 
 
 class GroupsChecker:
-    """`_since`: instant from which each pair is in two clusters; None: it has been told why, or never was in one."""
+    """`_since`: instant of the last look at which each pair was together, or was told why it is not."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._since: dict[Pair, float | None] = {}
+        self._since: dict[Pair, float] = {}
         self._look_at = 0.0
 
-    def look(self, change: Change) -> Iterator[Violation]:
-        if change.kind == "/work.karmada.io/resourcebindings/":
-            is_told = change.new is not None and _hold(change.new) == "GroupHeld"
-            for pair in [pair for pair in self._since if change.key in pair and self._since[pair] is not None]:
-                if is_told or _wish(change.old) != _wish(change.new):
-                    self._since[pair] = None if is_told else change.seconds
+    def look(self, _: Change) -> Iterator[Violation]:
+        """Looks at each second are enough for what has to last."""
         return iter(())
 
     def overdue(self, now: float) -> Iterator[Violation]:
@@ -62,19 +57,16 @@ class GroupsChecker:
 
     def _pair(self, now: float, pair: Pair) -> Iterator[Violation]:
         first, second = (self._scene.truth.bindings[key] for key in pair)
-        if replicas_of(first).keys() == replicas_of(second).keys():
+        holds = {_hold(first), _hold(second)}
+        is_told = "GroupHeld" in holds or "" not in holds
+        is_disturbed = any(begin <= now <= end for begin, end in self._scene.disturbed)
+        if is_told or is_disturbed or replicas_of(first).keys() == replicas_of(second).keys():
             self._since[pair] = now
-            return
-        since, holds = self._since.get(pair), {_hold(first), _hold(second)}
-        if since is None or "GroupHeld" in holds:
-            self._since[pair] = None
-        elif holds != {""} or any(begin <= now <= end for begin, end in self._scene.disturbed):
-            self._since[pair] = now
-        elif now > self._scene.lateness.due(since) + SECONDS:
+        elif now > self._scene.lateness.due(self._since.setdefault(pair, now)) + SECONDS:
             places = [", ".join(replicas_of(each)) for each in (first, second)]
-            message = f"{pair[0]} is in {places[0]} and {pair[1]} in {places[1]} since {since:.1f}"
+            message = f"{pair[0]} is in {places[0]} and {pair[1]} in {places[1]} since {self._since[pair]:.1f}"
             yield Violation("S21", now, f"{message}, and nothing says why")
-            self._since[pair] = None
+            self._since[pair] = now
 
 
 def _hold(binding: ResourceBinding) -> str:
@@ -91,10 +83,3 @@ def _is_over(work: Work) -> bool:
 def _has_failed(status: ReadOnlyManifest) -> bool:
     ended = [each for each in mappings_at(status, "conditions") if each.get("type") == "Failed"]
     return any(each.get("status") == "True" for each in ended)
-
-
-def _wish(binding: ResourceBinding | None) -> object:
-    if binding is None:
-        return None
-    spec = binding.spec
-    return binding.metadata.uid, binding.metadata.deletion_timestamp, spec.placement, spec.suspension
