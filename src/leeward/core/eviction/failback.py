@@ -74,7 +74,7 @@ def decide_failback(
     back = [name for name, at in instants.items() if at is not None and at <= now]
     term = binding.status.scheduler_observing_affinity_name
     back = [name for name in back if may_return(spec, term, fleet[name], now)]
-    if not back or not is_current(binding) or not copies.serves(held):
+    if not is_current(binding) or not copies.serves(held):
         return Failback(original, wake_at=later)
     moves = _divided(spec, goal, back, fleet, options) if spec.is_divided else _copied(spec, goal, back)
     for move in moves:

@@ -99,8 +99,8 @@ class Returns:
         row = self.copies.rows[target.name]
         if row.known.is_whole:
             return 0
-        is_unknown = row.home is not None and row.home.is_ready and row.known.since is None
-        return max(0, row.need - max(row.known.at_least, row.known.told if is_unknown and not late else 0))
+        is_believed = row.home is not None and row.home.is_ready and not late
+        return max(0, row.need - max(row.known.at_least, row.known.told if is_believed else 0))
 
     def served_before(self, task: GracefulEvictionTask, name: str) -> bool:
         """Tells whether the copy is older than the eviction, and not known to serve nothing."""
@@ -133,9 +133,9 @@ class Returns:
         cluster keeps it only when the replacement is `late`: at once would be to and fro (C1)."""
         row = self.copies.rows[task.from_cluster]
         cluster, work, reason = row.home, row.work, reason_rules_of_task(task)
-        if cluster is None or cluster.is_being_deleted or not reason.withdraws:
+        if cluster is None or work is None or work.metadata.deletion_timestamp is not None:
             return False
-        if not task.purge_rules.withdraws or work is None or work.metadata.deletion_timestamp is not None:
+        if not reason.withdraws or not task.purge_rules.withdraws:
             return False
         may_stay = not decide_stay(cluster.taints, self.spec.tolerations, self.now).is_over(self.now)
         is_enough = not reason.was_never_healthy and bool(wanted_by_itself(work, cluster))
@@ -188,11 +188,10 @@ def _divided_for(
     entire = {target.name: target.replicas if lacking[target.name] else 0 for target in others}
     few, many = (_giving(others, most, leaving) for most in (lacking, entire))
 
-    def is_placement(kept: _Targets, back: int) -> bool:
-        result = _with_target(kept, TargetCluster(name, there + back))
-        return is_spread(msgspec.structs.replace(spec, clusters=result), at.clusters)
+    def is_placement(kept: _Targets) -> bool:
+        return is_spread(msgspec.structs.replace(spec, clusters=(*kept, TargetCluster(name))), at.clusters)
 
-    kept, back = few if is_placement(*few) or not is_placement(*many) else many
+    kept, back = few if is_placement(few[0]) or not is_placement(many[0]) else many
     return (kept, back) if back and at.may_give_up((*kept, TargetCluster(name, there))) else (None, 0)
 
 
@@ -213,10 +212,8 @@ def _duplicated_for(at: Returns, task: GracefulEvictionTask, others: _Targets, *
     A copy that served before the eviction was no part of it, and stays. Holds: S12."""
     lacking = {t.name: 0 if at.served_before(task, t.name) else at.lacking(t, late=late) for t in others}
     kept = tuple(sorted(others, key=lambda each: (lacking[each.name], each.name))[: _max_clusters(at.spec) - 1])
-    dropped = lacking.keys() - {target.name for target in kept}
-    if (others and not any(lacking.values())) or not all(lacking[name] for name in dropped):
-        return None
-    return kept if at.may_give_up(kept) else None
+    is_served = bool(others) and not any(lacking.values())
+    return kept if not is_served and at.may_give_up(kept) else None
 
 
 def _with_target(kept: _Targets, target: TargetCluster) -> _Targets:
