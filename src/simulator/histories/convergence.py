@@ -190,10 +190,11 @@ def _is_in_vain(truth: GroundTruth, binding: Binding, name: str, works: Mapping[
 
 
 def _has_claims(truth: GroundTruth, binding: Binding, member: str) -> bool:
-    """Tells whether claims in the member belong to the copy there: an operator keeps data for it."""
+    """Tells whether the copy there is a claim, or claims in the member belong to it: an operator keeps data for it."""
     copy = truth.copy(member, binding)
-    uid = copy["metadata"]["uid"] if copy is not None else ""
-    claims = truth.of(KINDS["PersistentVolumeClaim"], member).values()
+    if copy is None or copy["kind"] == "PersistentVolumeClaim":
+        return copy is not None
+    claims, uid = truth.of(KINDS["PersistentVolumeClaim"], member).values(), copy["metadata"]["uid"]
     return any(uid == owner["uid"] for claim in claims for owner in claim["metadata"].get("ownerReferences", ()))
 
 
