@@ -396,7 +396,7 @@ def defining(resource: Resource[Manifest]) -> Manifest:
     """The definition of a kind of custom resources."""
     group, version = resource.api_version.split("/")
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    served = {"name": version, "served": True, "storage": True, "subresources": {"status": {}}}
+    served: Manifest = {"name": version, "served": True, "storage": True, "subresources": {"status": {}}}
     return {
         "metadata": {"name": f"{resource.plural}.{group}"},
         "spec": {
