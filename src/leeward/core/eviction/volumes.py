@@ -77,7 +77,7 @@ def owned_claims_in(status: object) -> str:
 
 
 def keeps_owned(binding: Binding) -> bool:
-    """Tells whether a removed copy stays while claims, runs of a CronJob, or what others keep there, would go along."""
+    """Tells whether a removed copy stays while claims, runs of a CronJob, or objects of others would go along."""
     mode, resource = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE), to_wire(binding.spec.resource)
     keeps, owns = is_cron_job(resource) or stays_under_taints(binding), not volumes_follow(binding)
     return rules_of(mode).keeps_copy and (keeps or (owns and (is_defined(resource) or _is_stateful_set(resource))))
