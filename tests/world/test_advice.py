@@ -164,7 +164,7 @@ async def test_advice_to_ask_for_less_is_of_a_whole_pod_and_has_no_command(world
     await world.sleep(60)
     assert placed(world) == 0
     (less,) = [each for each in (await explain(world)).helps if "requests" in each.change]
-    told = "lower the requests of a Pod to cpu=5000m, for all its containers together"
+    told = "lower the requests of each Pod to cpu=5000m, summed over its containers"
     assert (less.change, less.command) == (told, "")
     for container in pod["containers"]:
         container["resources"] = {"requests": {"cpu": "2500m"}}
@@ -220,7 +220,7 @@ async def test_no_advice_is_given_by_which_a_running_copy_is_lost(world: World) 
     assert world.assigned(WEB) == {"member1": 2, "member2": 2, "member3": 2}
 
 
-@pytest.mark.parametrize("words", ["tolerate example.com/gpu=yes:NoSchedule", "add member2"])
+@pytest.mark.parametrize("words", ["tolerate the taint example.com/gpu=yes:NoSchedule in the policy", "add member2"])
 @in_world(THREE)
 async def test_the_printed_advice_frees_what_is_held(world: World, words: str) -> None:
     """The only cluster that the policy allows, and that has no taint, is lost."""
@@ -271,7 +271,7 @@ async def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for
         "FederatedResourceQuota default/team allows memory 1Gi, and 5Gi would be used."
     )
     (helps,) = told.helps
-    assert helps.change == "raise FederatedResourceQuota default/team: cpu by 1, to 5, memory by 4Gi, to 5Gi"
+    assert helps.change == "raise cpu by 1, to 5, and memory by 4Gi, to 5Gi in FederatedResourceQuota default/team"
     assert helps.effect.startswith("5 more replicas would fit")
     await carry_out(world, await printed(world, "raise"))
     await world.sleep(30)

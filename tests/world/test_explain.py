@@ -104,6 +104,7 @@ async def test_each_instant_of_an_outage_is_told_before_it_comes_and_so_is_where
     taint, leaves = instant_of(told, "gets the taint NoExecute"), instant_of(told, "the copy there is evicted")
     assert told.state is ApplicationState.OUTAGE
     assert told.reasons_at == leaves
+    assert [step.sentence for step in told.next if step.sentence.startswith("because member1 is down (since ")]
     of_cluster = await explain_cluster(world, "member1")
     assert leaves == instant_of(of_cluster, "1 application leaves member1")
     assert leaves == instant_of(of_cluster, "1 application is due to leave member1, but cannot"), (
@@ -141,8 +142,8 @@ async def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_
     assert condition.message.startswith("Its policy allows member1 only, and member1 is down. 2 replicas stay")
     assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
     helps = {each.change: each.effect for each in told.helps}
-    assert helps["add member2 and member3 to the policy"] == "2 more replicas would fit in member2, member3"
-    assert helps["if member1 comes back"] == "the 2 replicas there count again at once"
+    assert helps["add member2 and member3 to the policy"] == "2 more replicas would fit in member2 and member3 together"
+    assert helps["if member1 comes back"] == "the 2 replicas there count as running at once"
 
     await world.client.patch(POLICIES, "solo", {"spec": {"placement": {"clusterAffinity": None}}}, "default")
     await world.until(lambda: sum(world.assigned(SOLO).get(name, 0) for name in ("member2", "member3")) == 2)

@@ -55,7 +55,7 @@ def test_a_fleet_is_well_then_fails_then_is_dead_and_then_holds_what_has_no_plac
         about = [finding.about for finding in seen.findings]
         assert about == ["applications", "deployment/default/solo", "cluster/member1"]
         assert seen.findings[0].sentence == "1 of 2 applications serves nobody"
-        assert seen.findings[2].details == ("1 application: 1 eviction is held",)
+        assert seen.findings[2].details == ("1 application: 1 cannot leave",)
         (held,) = seen.held
         assert (held.workload, held.hold, held.reason) == ("Deployment default/solo", Hold.HELD, "NoPlaceToGo")
 

@@ -89,18 +89,18 @@ function detail() {
       next: [],
       helps: [
         {
-          change: "tolerate dedicated=batch:NoSchedule",
-          effect: "4 more would fit in ams-2",
+          change: "tolerate the taint dedicated=batch:NoSchedule in the policy",
+          effect: "4 more replicas would fit in ams-2",
           command: `kubectl patch propagationpolicy web -n shop --type=merge -p '{"spec": {"placement": {"clusterTolerations": [{"key": "dedicated", "operator": "Equal", "value": "batch", "effect": "NoSchedule"}]}}}'`,
         },
         {
           change: "0.50 cores more in fra-1",
-          effect: "one more would fit",
+          effect: "one more replica would fit",
           command: "leeward explain cluster/fra-1",
         },
         {
           change: "if fra-2 comes back",
-          effect: "its 3 replicas count again at once",
+          effect: "the 3 replicas there count as running at once",
           command: "leeward explain cluster/fra-2",
         },
       ],
@@ -306,7 +306,7 @@ function overfull() {
   return {
     ...told,
     headline: "1 application is affected: it would serve with 20 of 32 replicas, and 12 would wait for a node",
-    detail: "the brake does not engage",
+    detail: "the brake would not engage",
     answer: {
       ...told.answer,
       lostBefore: [],

@@ -134,7 +134,8 @@ def tolerating(state: FleetState, binding: Binding) -> Iterator[Advice]:
     for _, taint in sorted(others.items())[:MOST_TRIED]:
         toleration = Toleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
         more = to_wire((*placement_of(binding).cluster_tolerations, toleration))
-        yield from of_policy(binding, f"tolerate {_name(taint)}", {"placement": {"clusterTolerations": more}})
+        patch = {"placement": {"clusterTolerations": more}}
+        yield from of_policy(binding, f"tolerate the taint {_name(taint)} in the policy", patch)
 
 
 def uncordoned(state: FleetState, binding: Binding) -> Iterator[Advice]:
@@ -227,7 +228,7 @@ def raised_quota(binding: Binding, refusal: str) -> Iterator[Advice]:
         overall = {resource: asked for resource, (asked, _) in resources.items()}
         commands.append(patch_command("federatedresourcequota", namespace, name, {"spec": {"overall": overall}}))
         by = [f"{resource} by {_more(*amounts)}, to {amounts[0]}" for resource, amounts in resources.items()]
-        changes.append(f"raise FederatedResourceQuota {namespace}/{name}: {', '.join(by)}")
+        changes.append(f"raise {listed(by)} in FederatedResourceQuota {namespace}/{name}")
     if commands:
         yield Advice("; ".join(changes), " && ".join(commands), free)
 
@@ -256,11 +257,10 @@ def asking_less(binding: Binding, short: Collection[str]) -> Iterator[Advice]:
             return
         request: Mapping[str, Any] = {**requirements.resource_request, **lower}
         less = msgspec.structs.replace(requirements, resource_request=request)
-        changed = msgspec.structs.replace(
-            binding, spec=msgspec.structs.replace(binding.spec, replica_requirements=less)
-        )
+        spec = msgspec.structs.replace(binding.spec, replica_requirements=less)
+        changed = msgspec.structs.replace(binding, spec=spec)
         told = ", ".join(f"{name}={each}" for name, each in lower.items())
-        yield Advice(f"lower the requests of a Pod to {told}, for all its containers together", "", changed)
+        yield Advice(f"lower the requests of each Pod to {told}, summed over its containers", "", changed)
 
 
 def _lower(name: str, amount: Decimal) -> str:

@@ -80,12 +80,11 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     dead = sum(map(looks_dead, state.clusters.values()))
     failing = sum(map(is_failing, state.clusters.values()))
     brake = state.settings.brake
-    more = f", {failing} more {'is' if failing == 1 else 'are'} failing" if failing else ""
-    is_engaged = is_braked(state, state.clusters.values())
+    more = f", and {failing} {'is' if failing == 1 else 'are'} failing" if failing else ""
     needed = max(brake.minimum, int(brake.threshold * len(state.clusters)) + 1)
     number = counted(len(state.clusters), "cluster")
-    engages = "The brake stops evictions" if is_engaged else f"The brake engages when {needed} are down"
-    yield f"{dead} of {number} {'is' if dead == 1 else 'are'} down{more}. {engages}."
+    engages = "" if is_braked(state, state.clusters.values()) else f" when {needed} are down"
+    yield f"{dead} of {number} {'is' if dead == 1 else 'are'} down{more}. The brake stops evictions{engages}."
 
 
 def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:

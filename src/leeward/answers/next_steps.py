@@ -12,7 +12,7 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.monitor_grace_period import OVERDUE_SHARE
-from leeward.core.cluster_health.outage import OutageReport, clusters_of, not_seen_since
+from leeward.core.cluster_health.outage import OutageReport, Outcome, clusters_of, not_seen_since
 from leeward.core.cluster_health.pending_condition import doubt_in, is_failing, is_recovering
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision
@@ -130,7 +130,10 @@ def _of_outages(report: OutageReport | None, decision: Decision, now: datetime) 
     held = decision.held.message if decision.held is not None else ""
     for outlook in () if report is None else report.outlooks:
         if not held or outlook.why != held:
-            yield NextStep(outlook.at, in_moments(replace(outlook, at=None).sentence.rstrip("."), now))
+            head, said = outlook.outage.head, replace(outlook, at=None).sentence.rstrip(".")
+            if outlook.at is not None and outlook.outcome is Outcome.EVICTION:
+                said = f"because {head}, {said.removeprefix(f'{head}: ')}"
+            yield NextStep(outlook.at, in_moments(said, now))
 
 
 def _unseen_since(state: FleetState, name: str) -> datetime | None:

@@ -37,6 +37,7 @@ from leeward.core.interpreter import lacks_health_rule
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Unplaceable
+from leeward.core.wording import listed
 from leeward.operations.findings import explain_command
 from leeward.operations.rollout_view import RolloutView, rollout_view
 from leeward.operations.sentences import counted
@@ -216,11 +217,10 @@ class _Trial:
         before, after = (well_placed(self._state.clusters, each) for each in (self._now, then))
         to = self._gaining(then)
         if after > before and to:
-            more = after - before
-            return f"{counted(more, 'more replica')} would fit in {', '.join(to)}"
+            return f"{counted(after - before, 'more replica')} would fit in {listed(to)}{' together' * (len(to) > 1)}"
         evicted = [each.cluster for each in then.evicted if each not in self._now.evicted]
         if evicted and to:
-            return f"the application moves from {', '.join(evicted)} to {', '.join(to)}"
+            return f"the application moves from {listed(evicted)} to {listed(to)}"
         return ""
 
 
@@ -265,19 +265,14 @@ def wanted_copies(spec: ResourceBindingSpec) -> int:
     return spec.replicas if spec.is_divided else max(1, sum(max(1, target.replicas) for target in spec.clusters))
 
 
-def _cordoned(state: FleetState) -> list[str]:
-    cordon = (UNSCHEDULABLE_TAINT, "NoSchedule")
-    return [c.name for c in state.clusters.values() if any(key_of(taint) == cordon for taint in c.taints)]
-
-
 def cordons_to_try(state: FleetState, but: Collection[str]) -> Iterator[tuple[str, FleetState]]:
     """States in which one cordoned cluster is not, by its name: of those with most room, and not of `but`."""
     fleet = fleet_of(state)
-    cordoned = [name for name in _cordoned(state) if name not in but and not looks_dead(state.clusters[name])]
+    cordon, others = (UNSCHEDULABLE_TAINT, "NoSchedule"), [c for c in state.clusters.values() if c.name not in but]
+    cordoned = [c.name for c in others if cordon in map(key_of, c.taints) and not looks_dead(c)]
     cordoned.sort(key=lambda name: (-(free_cores(fleet, name) or 0), name))
     for name in cordoned[:MOST_CORDONS]:
-        untainted = frozenset({(name, UNSCHEDULABLE_TAINT)})
-        clusters = tuple(_without(cluster, untainted) for cluster in state.clusters.values())
+        clusters = tuple(_without(each, frozenset({(name, UNSCHEDULABLE_TAINT)})) for each in state.clusters.values())
         yield name, FleetState(msgspec.structs.replace(state.recorded, clusters=clusters))
 
 
@@ -303,7 +298,7 @@ def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterato
     for name, replicas in kept.items():
         if _is_lost(state, name):
             is_one = replicas == 1 or not binding.spec.is_divided
-            said = f"{'the copy there counts' if is_one else f'the {replicas} replicas there count'} again at once"
+            said = f"{'the copy there counts' if is_one else f'the {replicas} replicas there count'} as running at once"
             yield Help(f"if {name} comes back", said, _look_at(name))
 
 

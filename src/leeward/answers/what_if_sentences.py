@@ -18,9 +18,8 @@ def answer_of(told: WhatIf) -> str:
     if len(told.applications) == 1:
         return f"1 application is affected: it {_fate_of(told.applications[0])}{', and waits for a gate' * gated}"
     kept = sum(each.fate is Fate.KEPT and not each.missing for each in told.applications)
-    them = "" if told.wanting else " of them"
-    more = f"; {kept}{them} {'stays where it is' if kept == 1 else 'stay where they are'}" if kept else ""
-    more += f"; {gated}{them} {'waits' if gated == 1 else 'wait'} for a gate" if gated else ""
+    more = f"; {counted(kept, 'application')} would not move" if kept else ""
+    more += f"; {counted(gated, 'application')} would wait for a gate" if gated else ""
     if not told.wanting:
         return f"{len(told.applications)} of {number} would serve with all replicas{more}"
     return f"{_service(told.wanting, number)}{more}; in total, {_missing_of(told.applications)}"
@@ -57,18 +56,18 @@ def _fate_of(only: ApplicationFate) -> str:
         case Fate.MOVES | Fate.CHANGED:
             return "serves with all replicas"
         case Fate.KEPT:
-            return "stays where it is, since its eviction is held"
+            return "would stay where it is, since its eviction would be held"
         case Fate.STAYS | Fate.NO_ROOM | Fate.HELD:
-            return "stays where it is"
+            return "would stay where it is"
         case _:
             assert_never(only.fate)
 
 
 def brake_sentence(told: WhatIf) -> str:
     if told.braked:
-        return "the brake is engaged, and stops automatic evictions"
+        return "in this simulation the brake would be engaged, and would stop automatic evictions"
     silent = ", unless connections to the clusters time out (--silent-clusters-hold)"
-    return f"the brake does not engage{silent if told.held_if_silent else ''}"
+    return f"the brake would not engage{silent if told.held_if_silent else ''}"
 
 
 def command_of(change: ImaginedChange) -> str:

@@ -84,8 +84,8 @@ def _answer(told: "Resilience", number: int, bad: "Sequence[LossReport]") -> Ite
     from leeward.operations.sentences import counted
 
     what = told.by if ":" not in told.by else f"group by {told.by}"
-    number_of_them = f"{number} {what}s" if number > 1 else f"one {what}"
-    simulated = f"the loss of {number_of_them} was simulated in {counted(len(told.losses), 'case')}"
+    lost = f"{number} {what}s at once" if number > 1 else f"each {what} in turn"
+    simulated = f"the loss of {lost} was simulated ({counted(len(told.losses), 'case')})"
     if not bad:
         yield from headline(GOOD, f"{simulated}: the other clusters can always run everything")
         return

@@ -18,8 +18,9 @@ from leeward.app.local.status import ProcessesStatus, with_components
 from leeward.cli.proposals import for_same_fleet, quoted_for_same_fleet
 from leeward.cli.tables import printable, render_table
 from leeward.cli.text_lines import COLUMNS, NEEDS_SOMEBODY, SOON, UNSEEN, cut, headline, paragraph
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.operations.clusters import ClusterRow, ClusterState
-from leeward.operations.findings import Finding, Hold, Severity
+from leeward.operations.findings import Finding, Severity
 from leeward.operations.sentences import counted, full_moment, moment, span
 from leeward.operations.status import FleetStatus
 
@@ -29,10 +30,14 @@ MARKS = {Severity.NEEDS_SOMEBODY: NEEDS_SOMEBODY, Severity.SOON: SOON}
 _CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS", "APPS", "NOTE")
 _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
 _SHORTEST_NOTE = 12
-_NOT_HELD = (
-    (Hold.KEPT, "application stays where it is", "applications stay where they are"),
-    (Hold.WAITING, "application waits for its turn to leave", "applications wait for their turn to leave"),
-)
+_WHY_NOT_EVICTED = {
+    HeldReason.DELETION_SUPPRESSED: "suppressDeletion is set",
+    HeldReason.NOTHING_TO_GAIN: "an eviction would gain nothing",
+    HeldReason.RUN_UNDER_WAY: "the run of a Job would begin again elsewhere",
+    HeldReason.SHARED_RESOURCE: "others would lose what they keep there",
+    HeldReason.VOLUMES_STAY: "volumes would stay behind",
+    HeldReason.WAITING_FOR_TURN: "others leave first",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +137,14 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
 
 def _remarks(state: FleetStatus) -> Iterator[str]:
     """Remarks that harm nobody."""
-    for hold, one, many in _NOT_HELD:
-        found = [held for held in state.held if held.hold is hold]
-        if found:
+    for reason, why in _WHY_NOT_EVICTED.items():
+        if found := [held for held in state.held if held.reason == reason]:
             kind, _, name = found[0].workload.partition(" ")
             where = f" -n {found[0].namespace}" if found[0].namespace else ""
-            command = f"leeward explain {kind.lower()}/{name.rpartition('/')[2]}{where}"
-            see = f"{'see' if len(found) == 1 else 'see for example'} `{for_same_fleet(command)}`"
-            yield f"{counted(len(found), one, many)} ({', '.join(sorted({held.reason for held in found}))}): {see}"
+            command = for_same_fleet(f"leeward explain {kind.lower()}/{name.rpartition('/')[2]}{where}")
+            see = f"{'see' if len(found) == 1 else 'see for example'} `{command}`"
+            who = counted(len(found), "application is", "applications are")
+            yield f"{who} not evicted, because {why} ({reason}): {see}"
     yield from state.notes
     if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
         yield f"brake not engaged: {state.brake.message}" if state.brake.message else "brake not engaged"

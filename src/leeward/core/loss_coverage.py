@@ -91,7 +91,7 @@ def loss_sentence(coverage: LossCoverage) -> str:
         case CoverageReason.ROOM_ELSEWHERE:
             return "if this cluster is lost, the other clusters can run what runs here"
         case CoverageReason.ROOM_MISSING:
-            worst = f"; {coverage.worst} loses most" if coverage.worst else ""
+            worst = f"; {coverage.worst} loses the most replicas" if coverage.worst else ""
             return f"if this cluster is lost, {missing} of {applications} cannot move{worst}; {why}"
         case CoverageReason.BRAKE_WOULD_HOLD:
             return f"if this cluster is lost, most of the fleet is, and the brake stops all evictions; {why}"

@@ -33,7 +33,7 @@ def one_cluster_only(picture: LintPicture) -> Iterator[Diagnostic]:
         if len(allowed) == 1:
             [only] = allowed
             known = "cluster" if picture.fleet is None else "joined cluster"
-            said = f"{policy} allows only one {known}, {only}: if {only} is lost, its applications cannot move"
+            said = f"{policy} allows only one {known}, {only}: if {only} is lost, the policy's applications cannot move"
             yield Diagnostic(policy.source, f"{said}{_missing(placement, picture)}", affinity_field(placement))
         elif not allowed and picture.fleet:
             said = f"{policy} names no cluster that has joined: nothing that it selects is placed"
@@ -41,12 +41,11 @@ def one_cluster_only(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def _missing(placement: Placement, picture: LintPicture) -> str:
-    """`; membr1 has not joined (is member1 meant?)`: names that may be misspelt."""
+    """`; membr1, which it names, has not joined (is member1 meant?)`: names that may be misspelt."""
     fleet = picture.fleet or {}
     missing = not_joined(placement, fleet)[:NAMED] if picture.fleet is not None else ()
-    close = {name: get_close_matches(name, fleet, 1) for name in missing}
-    said = [f"{name} has not joined{f' (is {close[name][0]} meant?)' if close[name] else ''}" for name in missing]
-    return "".join(f"; {each}" for each in said)
+    close = {name: "".join(f" (is {near} meant?)" for near in get_close_matches(name, fleet, 1)) for name in missing}
+    return "".join(f"; {name}, which it names, has not joined{hint}" for name, hint in close.items())
 
 
 def hard_spread(picture: LintPicture) -> Iterator[Diagnostic]:

@@ -14,7 +14,7 @@ from leeward.operations.departures import departures_from
 from leeward.operations.findings import NAMED_AT_MOST, Finding, Hold, Observed, Severity, about_binding, needs_somebody
 from leeward.operations.sentences import at, counted, since
 
-_HOLDS = {Hold.HELD: ("eviction is held", "evictions are held"), Hold.KEPT: ("is kept there", "are kept there")}
+_HOLDS = {Hold.HELD: ("cannot leave",) * 2, Hold.KEPT: ("stays on purpose", "stay on purpose")}
 _WAITS = ("waits for its turn", "wait for their turn")
 NEW_CLUSTER = timedelta(seconds=60)
 """A cluster that has just joined is given that long for its first report."""
@@ -74,7 +74,7 @@ def _has_no_ready_node(cluster: Cluster) -> bool:
 
 
 def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
-    """`5 applications: 3 are moving, 1 leaves at 02:45:17 (in 4 min), 1 eviction is held`; nothing without any."""
+    """`5 applications: 3 are moving, 1 leaves at 02:45:17 (in 4 min), 1 cannot leave`; nothing without any."""
     brake = observed.brake.brake if observed.brake is not None else Brake()
     is_braked = brake.engaged and not brake.overruled and looks_dead(cluster)
     found = departures_from(cluster, observed.bindings, observed.now, observed.watched, is_braked=is_braked)

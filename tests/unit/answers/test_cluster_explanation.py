@@ -42,6 +42,7 @@ def told(there: Cluster) -> ClusterExplanation:
 def test_of_a_lost_cluster_nothing_is_told_of_what_would_be_if_it_were_lost() -> None:
     found = told(lost())
     assert not [said for said in found.why if COVERED[1:] in said]
+    assert found.why[-1].startswith("1 of 4 clusters is down. The brake stops evictions when ")
     assert TO_COME in [step.sentence for step in found.next]
 
 

@@ -6,19 +6,19 @@ import pytest
 
 from leeward.answers.return_losses import ReturnLosses
 from leeward.answers.what_if import ApplicationFate, Fate, WhatIf, who_is
-from leeward.answers.what_if_sentences import answer_of
+from leeward.answers.what_if_sentences import answer_of, brake_sentence
 
 ONE = {
     Fate.CHANGED: "serves with all replicas",
     Fate.MOVES: "serves with all replicas",
-    Fate.KEPT: "stays where it is, since its eviction is held",
-    Fate.STAYS: "stays where it is",
+    Fate.KEPT: "would stay where it is, since its eviction would be held",
+    Fate.STAYS: "would stay where it is",
 }
 WELL, FEWER, NOBODY = 3, 1, 0
 """Replicas that serve, of three."""
 
 
-def answer(*served: tuple[Fate, int], waiting: int = 0) -> str:
+def what_if(*served: tuple[Fate, int], waiting: int = 0, braked: bool = False) -> WhatIf:
     applications = [
         ApplicationFate(
             "Deployment default/web",
@@ -34,7 +34,7 @@ def answer(*served: tuple[Fate, int], waiting: int = 0) -> str:
         for fate, serves in served
     ]
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    told = WhatIf(
+    return WhatIf(
         "test",
         now,
         ["a"],
@@ -44,11 +44,14 @@ def answer(*served: tuple[Fate, int], waiting: int = 0) -> str:
         clusters=[],
         instants=[],
         losses=ReturnLosses({}),
-        braked=False,
+        braked=braked,
         cut_off=False,
         settings_told=True,
     )
-    return answer_of(told)
+
+
+def answer(*served: tuple[Fate, int], waiting: int = 0) -> str:
+    return answer_of(what_if(*served, waiting=waiting))
 
 
 @pytest.mark.parametrize("fate", ONE)
@@ -70,7 +73,7 @@ def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fa
         (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "2 of 2 applications would serve with all replicas"),
         (
             ((Fate.MOVES, WELL), (Fate.KEPT, WELL)),
-            "2 of 2 applications would serve with all replicas; 1 of them stays where it is",
+            "2 of 2 applications would serve with all replicas; 1 application would not move",
         ),
         (
             ((Fate.NO_ROOM, NOBODY), (Fate.MOVES, WELL)),
@@ -102,3 +105,14 @@ def test_several_are_counted(served: tuple[tuple[Fate, int], ...], said: str) ->
 )
 def test_clusters_are_named_as_in_a_sentence(names: list[str], said: str) -> None:
     assert who_is(names) == said
+
+
+@pytest.mark.parametrize(
+    ("braked", "said"),
+    [
+        (True, "in this simulation the brake would be engaged, and would stop automatic evictions"),
+        (False, "the brake would not engage"),
+    ],
+)
+def test_a_simulated_brake_is_not_taken_for_the_one_that_is(braked: bool, said: str) -> None:
+    assert brake_sentence(what_if((Fate.HELD, NOBODY), braked=braked)) == said

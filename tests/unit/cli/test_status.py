@@ -97,20 +97,20 @@ def test_evictions_that_are_kept_or_wait_are_counted(server: JsonServer, run: Ru
     holds(server, "shop", "WaitingForTurn")
     told = " ".join(run()[1].split())
     assert (
-        "1 application stays where it is (NothingToGain): see `leeward explain deployment/web -n x --kubeconfig "
-        in told
+        "1 application is not evicted, because an eviction would gain nothing (NothingToGain): see `leeward explain "
+        "deployment/web -n x --kubeconfig " in told
     )
     assert (
-        "; 1 application waits for its turn to leave (WaitingForTurn): see `leeward explain deployment/shop -n x "
-        in told
+        "; 1 application is not evicted, because others leave first (WaitingForTurn): see `leeward explain "
+        "deployment/shop -n x " in told
     )
     holds(server, "mail", "NothingToGain")
     holds(server, "settings", "NothingToGain", "ConfigMap")
     holds(server, "shop", "VolumesStay")
     told = " ".join(run()[1].split())
-    assert "3 applications stay where they are (NothingToGain, VolumesStay): see for example `leeward " in told, (
-        "a ConfigMap is none, as in the Outage"
-    )
+    many = "2 applications are not evicted, because an eviction would gain nothing (NothingToGain): see for example `"
+    assert many in told, "a ConfigMap is none, as in the Outage"
+    assert "; 1 application is not evicted, because volumes would stay behind (VolumesStay): see `leeward " in told
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

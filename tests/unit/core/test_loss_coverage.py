@@ -35,7 +35,8 @@ WHY = "`leeward what-if --fail eu` says why"
             LossCoverage("eu", 3, 1, 1, "Deployment a/b"),
             "False",
             "RoomMissing",
-            "if this cluster is lost, 1 replica of 1 application cannot move; Deployment a/b loses most; " + WHY,
+            "if this cluster is lost, 1 replica of 1 application cannot move; Deployment a/b loses the most replicas; "
+            + WHY,
         ),
         (
             LossCoverage("eu", 3, 2, 5),

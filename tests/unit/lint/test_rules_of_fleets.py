@@ -163,10 +163,13 @@ def test_a_lazy_policy_has_not_begun_to_select(activation: Literal["", "Lazy"], 
     [
         (
             ("a", "gone"),
-            "allows only one joined cluster, a: if a is lost, its applications cannot move; gone has",
+            "allows only one joined cluster, a: if a is lost, the policy's applications cannot move; gone",
         ),
-        (("gone",), "names no cluster that has joined: nothing that it selects is placed; gone has not joined"),
-        (("membr1",), "is placed; membr1 has not joined (is member1 meant?)"),
+        (
+            ("gone",),
+            "nothing that it selects is placed; gone, which it names, has not joined",
+        ),
+        (("membr1",), "is placed; membr1, which it names, has not joined (is member1 meant?)"),
     ],
 )
 def test_clusters_that_have_not_joined_are_no_second_place(names: tuple[str, ...], sentence: str) -> None:

@@ -127,7 +127,7 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
     seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), ready("elsewhere"), bindings=there)
     (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
     assert finding.details == (
-        "5 applications: 1 is moving, 1 leaves at 02:45:17 (in 4 min), 1 is not due to leave, 1 is kept there, "
+        "5 applications: 1 is moving, 1 leaves at 02:45:17 (in 4 min), 1 is not due to leave, 1 stays on purpose, "
         "1 waits for its turn",
     )
 
@@ -163,7 +163,7 @@ def test_the_brake_holds_what_is_in_a_dead_cluster_and_is_not_due_yet() -> None:
     there = (binding("a", "fra-2"), binding("b", "fra-2", placement=forever), binding("c", leaving="fra-2"))
     engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters seem to be down")
     for brake, what in (
-        (engaged, "1 is moving, 1 is not due to leave, 1 eviction is held"),
+        (engaged, "1 is moving, 1 is not due to leave, 1 cannot leave"),
         (None, "1 is moving, 2 are not due to leave"),
     ):
         found = findings_of(observed(dead("fra-2"), bindings=there, brake=brake))

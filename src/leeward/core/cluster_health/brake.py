@@ -189,7 +189,7 @@ def _decide_calm(
         return BrakeDecision(Brake(silence=silence), f"released: {count}", over_at)
     state = Brake(brake.since, calm_since, silence=silence)
     reason = "SilentAtOnce" if silence is not None and not silence.spent else _alarm(vanished)
-    return BrakeDecision(state, f"{count}; the brake is about to be released", release_at, reason)
+    return BrakeDecision(state, f"the alarm is over, and evictions begin again soon. Now {count}", release_at, reason)
 
 
 def silent_until(

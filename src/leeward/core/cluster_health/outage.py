@@ -31,6 +31,7 @@ from leeward.api.names import (
 from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of, outage_since
 from leeward.core.cluster_health.ready_condition import is_uncollected
+from leeward.core.wording import listed
 
 
 class Outcome(StrEnum):
@@ -89,7 +90,7 @@ class Outlook:
         at = f" at {format_time(self.at)}" if self.at is not None else ""
         said = f"{self.why[:1].upper()}{self.why[1:]}"
         why = f"; {self.why}" if self.why and self.outcome is Outcome.EVICTION else said
-        to = ", ".join(self.to) or "no other cluster"
+        to = listed(self.to) or "no other cluster"
         tail = TAILS[self.outcome].format(at=at, due=at and f", due{at},", to=to, why=why)
         return f"{self.outage.head}: {tail.rstrip('.')}."
 
@@ -157,8 +158,7 @@ def with_last_seen(before: Sequence[Condition], after: Sequence[Condition], now:
 
 def find_outages(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> tuple[Outage, ...]:
     """The outages of the clusters that the binding is assigned to."""
-    found = (_outage_of(fleet[target.name]) for target in spec.clusters if target.name in fleet)
-    return tuple(outage for outage in found if outage is not None)
+    return tuple(filter(None, (_outage_of(fleet[each.name]) for each in spec.clusters if each.name in fleet)))
 
 
 def _outage_of(cluster: Cluster) -> Outage | None:

@@ -156,7 +156,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             (),
             "FleetLooksDead",
-            "1 of 3 clusters seems to be down; the brake is about to be released",
+            "the alarm is over, and evictions begin again soon. Now 1 of 3 clusters seems to be down",
         ),
         (
             Brake(at(0), silence=Silence(at(0))),
@@ -164,7 +164,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             (),
             "SilentAtOnce",
-            "1 of 3 clusters seems to be down; the brake is about to be released",
+            "the alarm is over, and evictions begin again soon. Now 1 of 3 clusters seems to be down",
         ),
         (
             Brake(at(0), silence=Silence(at(0), spent=True)),
@@ -172,7 +172,7 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             (),
             "FleetLooksDead",
-            "1 of 3 clusters seems to be down; the brake is about to be released",
+            "the alarm is over, and evictions begin again soon. Now 1 of 3 clusters seems to be down",
         ),
         (
             Brake(at(0)),
@@ -180,8 +180,8 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             5,
             ("gone",),
             "ClustersVanished",
-            "0 of 3 clusters seem to be down; 1 of 4 are not listed, though nobody has unjoined them (gone), "
-            "and bindings that name them stay as they are; the brake is about to be released",
+            "the alarm is over, and evictions begin again soon. Now 0 of 3 clusters seem to be down; 1 of 4 are not "
+            "listed, though nobody has unjoined them (gone), and bindings that name them stay as they are",
         ),
         (
             Brake(),
@@ -317,7 +317,7 @@ def test_its_state_is_plain_to_see_in_the_config_map() -> None:
         "type": "Engaged",
         "status": "True",
         "reason": "FleetLooksDead",
-        "message": "1 of 3 clusters seems to be down; the brake is about to be released",
+        "message": "the alarm is over, and evictions begin again soon. Now 1 of 3 clusters seems to be down",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     overruled = render_brake(decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS))

@@ -121,9 +121,9 @@ def test_s12_what_would_leave_its_volumes_behind_names_them_and_the_ways_out() -
     bound = msgspec.structs.replace(BOUND, metadata=metadata)
     assert said(held_in_place(bound, (M1, M2), HeldReason.VOLUMES_STAY)) == (
         "VolumesStay",
-        f"not evicted from {LISTED}, because the volumes of its claims (data, logs) would stay behind. The new copy "
-        "would start empty. If the storage is replicated, annotate the policy with leeward.dev/volumes-follow=true, "
-        "and it moves (not with purgeMode Never). purgeMode Directly moves it without its data",
+        f"not evicted from {LISTED}, because the volumes of its claims (data, logs) would stay behind. If the "
+        "storage is replicated, annotate the policy with leeward.dev/volumes-follow=true, and it moves with its data. "
+        "With purgeMode Never it stays even so. With purgeMode Directly alone it moves and is empty",
     )
     assert held_in_place(bound, (), HeldReason.VOLUMES_STAY) is None
 

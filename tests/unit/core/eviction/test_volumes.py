@@ -122,9 +122,9 @@ def test_s12_a_set_of_which_a_binding_says_nothing_may_have_volumes(
 def test_why_volumes_stay_is_told_with_the_ways_out(annotations: dict[str, str], claims: str) -> None:
     made = ResourceBinding(metadata=ObjectMeta(name="db", annotations=annotations), spec=bound().spec)
     assert why_volumes_stay(made) == (
-        f"the volumes of its claims ({claims}) would stay behind. The new copy would start empty. If the storage is "
-        "replicated, annotate the policy with leeward.dev/volumes-follow=true, and it moves (not with "
-        "purgeMode Never). purgeMode Directly moves it without its data"
+        f"the volumes of its claims ({claims}) would stay behind. If the storage is replicated, annotate the policy "
+        "with leeward.dev/volumes-follow=true, and it moves with its data. With purgeMode Never it stays even so. With "
+        "purgeMode Directly alone it moves and is empty"
     )
 
 
