@@ -28,7 +28,10 @@ ONLY_MEMBER1 = {
     "clusterAffinity": {"clusterNames": ["member1"]},
     "replicaScheduling": {"replicaSchedulingType": "Divided"},
 }
-SOLO = "if this cluster is lost, 3 replicas of 1 application cannot move; Deployment default/solo loses the most replicas; "
+SOLO = (
+    "if this cluster is lost, 3 replicas of 1 application cannot move; Deployment default/solo "
+    "loses the most replicas; "
+)
 
 
 class Looks:
