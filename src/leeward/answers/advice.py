@@ -227,7 +227,7 @@ def raised_quota(binding: Binding, refusal: str) -> Iterator[Advice]:
     for (namespace, name), resources in raised.items():
         overall = {resource: asked for resource, (asked, _) in resources.items()}
         commands.append(patch_command("federatedresourcequota", namespace, name, {"spec": {"overall": overall}}))
-        by = [f"{resource} by {_more(*amounts)}, to {amounts[0]}" for resource, amounts in resources.items()]
+        by = [f"{resource} by {_more(*amounts)} to {amounts[0]}" for resource, amounts in resources.items()]
         changes.append(f"raise {listed(by)} in FederatedResourceQuota {namespace}/{name}")
     if commands:
         yield Advice("; ".join(changes), " && ".join(commands), free)
