@@ -200,13 +200,13 @@ def _has_claims(truth: GroundTruth, binding: Binding, member: str) -> bool:
 
 def _kept_beyond(truth: GroundTruth, binding: Binding) -> int:
     """Replicas that copies of a divided binding keep beyond those that they are assigned, and it says so (S1): as many
-    find no room or are more than a quota allows, or are assigned where somebody else's object takes the place."""
+    find no room or are more than a quota allows, or are assigned to a target in vain."""
     blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
     if not binding.spec.is_divided or blocked is None or blocked.reason != "ReplacementLost":
         return 0
     works, targets = truth.works_of(Key(binding.namespace, binding.name)), replicas_of(binding)
     unplaced = binding.spec.replicas - sum(targets.values()) if _is_unplaced(binding) else 0
-    return unplaced + sum(replicas for name, replicas in targets.items() if is_foreign(works.get(name)))
+    return unplaced + sum(replicas for name, replicas in targets.items() if _is_in_vain(truth, binding, name, works))
 
 
 def _copy(
