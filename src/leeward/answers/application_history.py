@@ -94,8 +94,7 @@ def _word(reason: str) -> str:
 
 
 def _sentence(message: str, at: datetime) -> str:
-    """The message of an event: the cause without the scheduler's text, of a placement the places, of a claim the
-    policy."""
+    """Message of an event: the cause without the scheduler's text, the places of a placement, the policy of a claim."""
     if (placed := _RESULT.search(message)) is not None:
         return f"the application is placed in {placed[1]}"
     if (claimed := _CLAIM.search(message)) is not None:

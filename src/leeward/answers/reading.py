@@ -227,8 +227,7 @@ async def _heartbeat(client: Client) -> Lease | None:
 
 
 def attention_of(lease: Lease, now: datetime) -> Attention:
-    """Attention at `now`: what may be believed of clusters, as `runtime.heartbeat` sees it; a released heartbeat is
-    none."""
+    """Attention at `now`, by which clusters are believed, as in `runtime.heartbeat`; a released heartbeat is none."""
     spec, longest = lease.spec, timedelta(seconds=lease.spec.lease_duration_seconds or 0)
     if not spec.holder_identity:
         return UNKEPT

@@ -137,8 +137,7 @@ class Cluster(TypedObject, frozen=True, kw_only=True):
         return structs.replace(self, status=structs.replace(self.status, conditions=conditions))
 
     def with_taints(self, taints: tuple[Taint, ...], annotations: Mapping[str, str | None]) -> "Cluster":
-        """Cluster as it is with these taints alone in force, and changes of annotations, of which None takes one
-        away."""
+        """Cluster with these taints alone in force, and changes of annotations, of which None takes one away."""
         merged = {**self.metadata.annotations, **annotations}
         kept = {name: value for name, value in merged.items() if value is not None}
         return structs.replace(

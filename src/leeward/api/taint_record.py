@@ -48,8 +48,7 @@ class RecordedTaint:
 
 @dataclass(frozen=True, slots=True)
 class TaintRecord:
-    """`outage_since` is the start of the outage's clock; `outage` tells which one: the status of `Ready`, and since
-    when."""
+    """`outage_since` is the start of the outage's clock; `outage` is the status of `Ready`, and since when."""
 
     outage_since: datetime | None = None
     entries: tuple[RecordedTaint, ...] = ()

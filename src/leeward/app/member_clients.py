@@ -1,5 +1,4 @@
-"""Clients of members, for an operator's verb: with the credential of a Push member, or else through the cluster
-proxy."""
+"""Clients of members, for an operator's verb: with a Push member's credential, or else through the cluster proxy."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager

@@ -70,8 +70,7 @@ class BrakeController:
         return name in self._seen or await self._has_works(name)
 
     async def _has_works(self, name: str) -> bool:
-        """Tells whether the Cluster's execution space holds a Work; one that cannot be read is one. Raises:
-        WorldError."""
+        """Tells whether the execution space holds a Work; one that cannot be read is one. Raises: WorldError."""
         try:
             return bool((await self._plane.client.list(WORKS, execution_space(name), limit=1)).items)
         except Undecodable:

@@ -276,8 +276,7 @@ def _is_reflected_since(status: WorkStatus, since: datetime, now: datetime) -> b
 
 
 def _is_going(observed: Manifest) -> bool:
-    """Tells whether the member deletes the object, which may wait for finalizers: nobody relies on what goes. Holds:
-    S1."""
+    """Tells whether the member deletes it, which may wait for finalizers: nobody relies on what goes. Holds: S1."""
     return "deletionTimestamp" in observed["metadata"]
 
 

@@ -46,8 +46,7 @@ class Impersonated(NamedTuple):
 def users_of_proxy(
     roles: Iterable[ReadOnlyManifest], bindings: Iterable[ReadOnlyManifest], cluster: str
 ) -> Impersonated:
-    """Users and groups that, by ClusterRoles and ClusterRoleBindings of the control plane, may use the proxy of
-    `cluster`."""
+    """Users and groups that may use the proxy of `cluster`, by ClusterRoles and bindings of the control plane."""
     granting = {text_in(mapping_in(role, "metadata"), "name") for role in roles if _grants(role, cluster)}
     users, groups, accounts = set[str](), set[str](), set[str]()
     for binding in bindings:

@@ -1,6 +1,7 @@
-"""Works that a deleted binding leaves to the next one of its template, since others live in their objects.
+"""Works that a deleted binding leaves to the next one of its template, which begins with them as its targets.
 
-The next one begins with them as its targets. Karmada deletes them.
+A binding is derived: who deletes it alone has given no order about members. Karmada deletes them. A mark on such a
+Work says that its template stood by then. Without that template it goes, also where nobody watched for a while.
 """
 
 from collections.abc import Mapping
@@ -8,9 +9,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from kubeapi.codec import to_wire
 from leeward.api.cluster import Cluster
 from leeward.api.names import BINDING_ID_LABEL, CLUSTER_BINDING_ID_LABEL
 from leeward.api.work import Binding, TargetCluster, Work
+from leeward.core.copies.job_copies import is_job
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.interpreter import replicas_of
 from leeward.core.scheduling.affinity import common_term
@@ -18,31 +21,43 @@ from leeward.core.scheduling.reschedule import is_unjoined, was_placed
 
 AnyBinding = TypeVar("AnyBinding", bound=Binding)
 
+LEFT_ANNOTATION = "leeward.dev/left"
+"""Annotation on a Work that a deleted binding has left, as `REPLICAS/UID`: those it had assigned, and the Work's uid. A
+Work that is restored has another one (ours)."""
+
+
+def replicas_left(work: Work) -> int | None:
+    """Replicas that were assigned to a Work that a deleted binding has left; None for any other Work."""
+    count, _, uid = work.metadata.annotations.get(LEFT_ANNOTATION, "").partition("/")
+    return int(count) if uid == work.metadata.uid and count.isdecimal() and len(count) < 19 else None
+
+
+def outlasts(binding: Binding, work: Work) -> bool:
+    """Tells whether a Work outlasts its binding where its template does: no Job, whose end belongs to one of its parts.
+    What only follows others goes, unless others live in it."""
+    follows = binding.spec.placement is None or is_job(to_wire(binding.spec.resource))
+    return work.metadata.deletion_timestamp is None and (has_shared(work) or not follows)
+
 
 def is_left_over(work: Work, binding: Binding) -> bool:
     """Tells whether an earlier binding has left the Work, by its permanent id."""
     label = BINDING_ID_LABEL if binding.namespace else CLUSTER_BINDING_ID_LABEL
     own, told = (each.metadata.labels.get(label) for each in (binding, work))
-    is_own = work.metadata.deletion_timestamp is not None or bool(own and own == told)
-    return not is_own and has_shared(work)
+    return outlasts(binding, work) and not (own and own == told)
 
 
-def left_over(works: Mapping[str, Work], binding: Binding) -> Mapping[str, Work]:
-    """The Works that an earlier binding has left to one that was never placed, by cluster."""
-    if was_placed(binding):
-        return {}
-    return {name: work for name, work in sorted(works.items()) if is_left_over(work, binding)}
+def awaits_placement(work: Work, binding: Binding) -> bool:
+    """Tells whether it has left one that others live in, or that the binding was not placed for yet."""
+    return is_left_over(work, binding) and (has_shared(work) or not (was_placed(binding) or binding.spec.clusters))
 
 
 def with_left_copies(binding: AnyBinding, works: Mapping[str, Work], clusters: Mapping[str, Cluster]) -> AnyBinding:
-    """The binding with its first targets: the copies that an earlier one has left. As it is where there are none."""
-    found = tuple(
-        TargetCluster(name=name, replicas=replicas_of(work.spec.workload.manifests[0])[0])
-        for name, work in left_over(works, binding).items()
-        if not is_unjoined(clusters.get(name))
-    )
-    if not found:
+    """The binding, where it was never placed, with its first targets: the copies that an earlier one has left."""
+    left = {n: w for n, w in sorted(works.items()) if is_left_over(w, binding) and not is_unjoined(clusters.get(n))}
+    if was_placed(binding) or not left:
         return binding
-    term = common_term(binding, [target.name for target in found], clusters) or ""
+    alone, term = binding.spec.replicas if len(left) == 1 else 0, common_term(binding, list(left), clusters) or ""
+    counts = {n: replicas_left(w) or replicas_of(w.spec.workload.manifests[0])[0] or alone for n, w in left.items()}
+    targets = tuple(TargetCluster(name=name, replicas=count) for name, count in counts.items())
     status = replace(binding.status, scheduler_observing_affinity_name=term)
-    return replace(binding, spec=replace(binding.spec, clusters=found), status=status)
+    return replace(binding, spec=replace(binding.spec, clusters=targets), status=status)

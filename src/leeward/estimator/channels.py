@@ -50,8 +50,7 @@ class EstimatorChannels:
         self._channels: dict[str, grpc.aio.Channel] = {}
 
     async def room(self, cluster: str, question: Question) -> int:
-        """Number of replicas or sets that still fit, as it was answered. Raises: Unreachable, WorldError,
-        ValueError."""
+        """Number of replicas or sets that still fit, as answered. Raises: Unreachable, WorldError, ValueError."""
         method, data = write_room_request(RoomRequest(cluster, question))
         return await self._call(cluster, method, data)
 

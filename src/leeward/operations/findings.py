@@ -91,11 +91,8 @@ def explain_command(binding: Binding) -> str:
 def command_about(binding: Binding, verb: str) -> str:
     """`leeward explain deployment/web -n payments`"""
     resource = binding.spec.resource
-    return " ".join((f"leeward {verb} {resource.kind.lower()}/{resource.name}", *_in_namespace(resource.namespace)))
-
-
-def _in_namespace(namespace: str) -> tuple[str, ...]:
-    return ("-n", namespace) if namespace else ()
+    scope = f" -n {resource.namespace}" if resource.namespace else ""
+    return f"leeward {verb} {resource.kind.lower()}/{resource.name}{scope}"
 
 
 def about_binding(binding: Binding) -> str:

@@ -77,8 +77,7 @@ def _codes_of(groups: Sequence[tuple[str, ...]]) -> tuple[Ints, list[str]] | Non
 
 
 class CachedAvailability:
-    """Number of replicas with one request that still fit into each cluster; a request that cannot be read fits
-    nowhere."""
+    """Number of replicas with one request that still fit into each cluster; none for a request that cannot be read."""
 
     def __init__(self, asked: Mapping[str, Quantity] | None, names: Sequence[str], reservations: Reservations) -> None:
         try:

@@ -20,8 +20,7 @@ Columns = tuple[tuple[str, bool], ...]
 
 
 class ResourceShare:
-    """Share that one object adds to sums; objects that are alike have the same one. `is_absurd`: numbers were cut
-    down."""
+    """Share that one object adds to sums; like objects have the same one. `is_absurd`: numbers were cut down."""
 
     __slots__ = ("columns", "is_absurd", "nanos")
 

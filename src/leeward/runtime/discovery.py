@@ -18,8 +18,7 @@ from leeward.api.cluster import APIEnablement, APIResource
 
 
 class Offer(NamedTuple):
-    """Kinds that a server offers, by group version, sorted, without subresources; and the groups that did not
-    answer."""
+    """Kinds that a server offers, by group version, sorted, without subresources; and groups that did not answer."""
 
     enablements: tuple[APIEnablement, ...]
     failed: tuple[str, ...]

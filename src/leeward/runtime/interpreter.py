@@ -203,8 +203,7 @@ class Interpreter:
             return health_of(observed, has_status=has_status)
 
     async def dependencies(self, template: ReadOnlyManifest) -> list[DependentObjectReference]:
-        """Objects that the template needs beside it: all scripts of its kind are asked, and one that fails fails
-        all."""
+        """Objects that the template needs beside it: all scripts of its kind are asked, and none may fail."""
         with _told():
             found = await self._scripts(template, Operation.DEPENDENCY)
             answers = [scripts.dependencies_in(await self._run(each, Operation.DEPENDENCY, template)) for each in found]

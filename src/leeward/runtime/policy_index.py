@@ -181,8 +181,7 @@ class PolicyIndexes:
         return self._all[0].with_id(claimed_by, template) or self._all[1].with_id(claimed_by, template)
 
     def search(self, template: ReadOnlyManifest, claimed_by: str) -> Pauses:
-        """The policy with the permanent id `claimed_by` while it matches, or one that preempts it; else the one that
-        wins."""
+        """The policy with the permanent id `claimed_by` while it matches, or one that preempts it; else the winner."""
         kept = self.claiming(template, claimed_by)
         if kept is None:
             return (yield from _search(template, *self._all))

@@ -66,7 +66,8 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
         wanted = apply_defaults(given, settings, before)
     patch, warnings = json_patch(given, wanted), old_word_warnings(given)
     answer: Manifest = {"allowed": True, **({"warnings": warnings} if warnings else {})}
-    return answer | ({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})
+    encoded = base64.b64encode(codec.encode(patch)).decode()
+    return answer | ({"patchType": "JSONPatch", "patch": encoded} if patch else {})
 
 
 def judge(
@@ -124,7 +125,3 @@ def refusal(code: int, message: str, reason: str = "", retry_after: int = 0) -> 
     told = shortened(message, MAX_MESSAGE)
     status = {"code": code, "reason": reason or _REASONS[code], "message": told, **details}
     return {"allowed": False, "status": status}
-
-
-def _base64(patch: list[Manifest]) -> str:
-    return base64.b64encode(codec.encode(patch)).decode()

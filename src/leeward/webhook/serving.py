@@ -211,8 +211,7 @@ class Webhook:
 
 
 def _differs(present: list[Manifest], wanted: list[Manifest], unknown: Collection[str] = ()) -> bool:
-    """Tells whether a field that we set has another value; what the server has added, or does not know, does not
-    count."""
+    """Tells whether a field that we set has another value; fields that the server has added do not count."""
     if len(present) != len(wanted):
         return True
     return any(

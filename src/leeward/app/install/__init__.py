@@ -1,2 +1,1 @@
-"""Installation: what `leeward init` puts into a control plane that is a real kube-apiserver, and `deinit` takes out
-again."""
+"""Installation: `leeward init` puts it into a control plane of a real kube-apiserver, and `deinit` takes it out."""

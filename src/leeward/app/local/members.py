@@ -136,8 +136,7 @@ def _change_faults(layout: Layout, name: str, **changes: bool | float) -> None:
 
 
 def _refuse_joined(layout: Layout, fleet: LocalFleet, member: Member, *, is_new: bool) -> None:
-    """Refuses a name that is taken, before anything is done. Raises: FleetError when there is a Cluster of this
-    name."""
+    """Refuses a name that is taken, before anything is done. Raises: FleetError when a Cluster has it."""
     with closing(AdminClient(layout, fleet.control_plane_port)) as api:
         cluster = api.find(CLUSTERS.path(name=member.name))
     if cluster is not None and is_new:

@@ -1,5 +1,4 @@
-"""Plan of the fleet that `leeward up` starts: from the directory, the request, and the ports that are free
-now."""
+"""Plan of the fleet that `leeward up` starts: from the directory, the request, and the free ports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

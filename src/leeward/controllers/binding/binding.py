@@ -240,6 +240,8 @@ class BindingController:
         if new is not None and not self._staying.has(key_of(new), lambda: self._expected(new)):
             self._staying.forget(key_of(new))
             self._controller.queue.add(key_of(new), late=old is None and is_propagated(new))
+        if old is not None and new is None:
+            self._controller.queue.add(key_of(old))
         if old is not None and (new is None or new.spec.resource != old.spec.resource):
             for work in [work for work in self._waiting if work.name == name_of_works(old)]:
                 self._wake_waiting(work)

@@ -12,15 +12,18 @@ from controller_runtime import Informer, Key, key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
+from kubeclient import NotServed
 from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import Binding, Work
-from leeward.core.eviction.shared_resources import lets_shared_go
+from leeward.core.copies.job_copies import is_job
+from leeward.core.eviction.shared_resources import has_shared, lets_shared_go
 from leeward.core.execution.ownership import template_uids
-from leeward.core.propagation.claiming import standing_claim
+from leeward.core.propagation.claiming import claimed_by, standing_claim
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.controller_context import ControlPlane
+from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.templates import TemplateKey, read_template
 
 
@@ -74,19 +77,24 @@ class BindingTemplates:
         wanted = binding.spec.resource
         try:
             template = await self._plane.client.find(await self._resource(binding), wanted.name, wanted.namespace)
-        except OutOfReach:
+        except (OutOfReach, UnknownKind, NotServed):
             return False
         if template is None or template["metadata"]["uid"] != wanted.uid or "deletionTimestamp" in template["metadata"]:
             return False
         dependants = (self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by)
         return bool(standing_claim(template, binding)) or any(_needs(each, alive=alive) for each in dependants)
 
-    async def is_alive(self, work: Work) -> bool:
-        """Tells whether the templates are still there of which a Work was made. Raises: WorldError."""
+    async def keeps(self, work: Work) -> bool:
+        """Tells whether a Work without a binding stays: its templates are still there, and claimed, or others live in
+        them. Raises: UnknownKind, NotServed, WorldError."""
+        shared = has_shared(work)
         for manifest in work.spec.workload.manifests:
             resource = await self._plane.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
             template = await self._plane.client.find(resource, key_of(manifest).name, key_of(manifest).namespace)
             if template is None or template["metadata"]["uid"] not in template_uids((manifest,)):
+                return False
+            is_going = "deletionTimestamp" in template["metadata"]
+            if not shared and (is_going or is_job(template) or not claimed_by(template)):
                 return False
         return True
 

@@ -15,7 +15,7 @@ from leeward.core.execution.ownership import template_uids
 from leeward.core.execution.removal import NOT_REPLACED, purged_now
 from leeward.core.execution.removal_conditions import leaving
 from leeward.core.execution.works import is_surplus
-from leeward.core.left_works import is_left_over
+from leeward.core.left_works import awaits_placement
 from leeward.runtime.controller_context import ControlPlane
 
 
@@ -84,7 +84,7 @@ class UnwantedWorks:
     def _stays(self, binding: Binding, cluster: str, work: Work) -> bool:
         """Tells whether an earlier binding has left it, of this template or in doubt: who needs it may not have been
         placed yet."""
-        if not self._holds.enabled or self._leaves_fleet(cluster) or not is_left_over(work, binding):
+        if not self._holds.enabled or self._leaves_fleet(cluster) or not awaits_placement(work, binding):
             return False
         made = template_uids(work.spec.workload.manifests)
         return binding.spec.resource.uid in made or self._holds.is_doubtful(work)

@@ -42,6 +42,7 @@ from leeward.core.execution.held_volumes import made_for
 from leeward.core.execution.refusal import works_taken
 from leeward.core.execution.works import WORK_MARKS, is_of_wanted_template, wanted_replicas
 from leeward.core.left_to_shards import renders
+from leeward.core.left_works import LEFT_ANNOTATION
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import quota_of_work
@@ -209,6 +210,14 @@ class WorkWriting:
             work = await self.preserve(work, preserve=preserve)
         if not is_going:
             await self.delete(work)
+
+    async def leave_to_next(self, work: Work, assigned: int) -> None:
+        """Marks a Work that its deleted binding leaves, with the replicas that it had assigned. Raises: WorldError."""
+        mark, version = f"{assigned}/{work.metadata.uid}", work.metadata.resource_version
+        if work.metadata.annotations.get(LEFT_ANNOTATION) != mark:
+            patch = {"metadata": {"annotations": {LEFT_ANNOTATION: mark}}}
+            marked = await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
+            self._works.remember(marked)
 
     def note_change(self, old: Work | None, new: Work | None) -> None:
         """Follows Works that others change. One whose successor is not there yet may have left something behind."""

@@ -62,8 +62,7 @@ class LeaseTracker:
             self._received = {name: at for name, at in received if at is not None}
 
     def listens_anew(self) -> None:
-        """Begins to listen anew: this process was away, or stood by: it listens for a while before it believes in
-        silence."""
+        """Begins to listen anew after this process was away, or stood by, for a while before it believes in silence."""
         self._started = self._plane.clock.monotonic()
 
     def last_seen(self, name: str) -> datetime:

@@ -251,8 +251,7 @@ class ClusterStatusController:
         return status if facts.summary is None else self._with_capacity(status, facts.summary)
 
     def _with_capacity(self, status: ClusterStatus, summary: Summary) -> ClusterStatus:
-        """Status with the member's capacity. Absurd numbers in it are told once, for as long as they stay the same
-        (S10)."""
+        """Status with the member's capacity. Absurd numbers in it are told once, while they stay the same (S10)."""
         self._measure(summary)
         conditions = remove_condition(status.conditions, DOUBTFUL_CONDITION)
         if summary.doubts:

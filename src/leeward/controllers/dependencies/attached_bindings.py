@@ -169,7 +169,9 @@ class AttachedBindings:
                 clusters = await self._clusters_for(needed, present, dependant)
                 permanent_id = dependant.metadata.labels.get(BINDING_ID_LABEL, "")
             else:
-                clusters = () if await self._is_gone(place) else None
+                held = self._holding(place) if self._leaves_last else {}
+                left = tuple(each for each in _listed_for(place, present) if each.name in held)
+                clusters = left if await self._is_gone(place) else None
                 permanent_id = present.metadata.labels.get(depended_by_label(*place), "") if present is not None else ""
             if clusters is not None:
                 kept = self._clusters_with_data(place, present, dependant)

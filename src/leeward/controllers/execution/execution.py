@@ -202,8 +202,7 @@ class ExecutionController:
         return None
 
     async def _release(self, work: Work) -> bool:
-        """Tells whether nothing is left to be released; of a cluster that leaves while it is away nothing is waited
-        for."""
+        """Tells whether nothing is left to be released; a cluster that leaves while it is away is not waited for."""
         cluster = self._works.cluster
         if cluster is None or not cluster.is_ready:
             return cluster is None or cluster.is_being_deleted

@@ -172,8 +172,7 @@ class EventHandlers:
             del self._changed[: len(states)]
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        """Queues the bindings of a Work that can begin, end or withdraw an eviction; of others it changes nothing
-        here."""
+        """Queues the bindings of a Work that can begin, end or withdraw an eviction; it changes no others."""
         work = new or old
         for key in () if work is None else self._bindings.keys_of_work(work):
             binding = self._bindings.get(key)

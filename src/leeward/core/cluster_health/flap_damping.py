@@ -52,8 +52,7 @@ class Flapping(Object, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class HoldDown:
-    """Values that `spec.taints` and our annotation are to be (None: removed). `began` is the hold-down that begins
-    now."""
+    """Values that `spec.taints` and our annotation are to have (None: removed). `began` is a hold-down that begins."""
 
     taints: tuple[Taint, ...]
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])

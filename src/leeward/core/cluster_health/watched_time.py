@@ -107,8 +107,7 @@ def was_away(last: tuple[datetime, float], now: tuple[datetime, float], longest_
 
 
 def has_stepped(last: tuple[datetime, float], now: tuple[datetime, float]) -> bool:
-    """Tells whether the wall clock has gone otherwise than the monotonic one between two looks, given as to
-    `was_away`."""
+    """Tells whether the wall clock differs from the monotonic one between two looks, given as to `was_away`."""
     return abs(now[0] - last[0] - timedelta(seconds=now[1] - last[1])) > STEP
 
 

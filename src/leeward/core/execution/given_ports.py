@@ -26,7 +26,7 @@ def as_asked(template: ReadOnlyManifest) -> ReadOnlyManifest:
     """The same object where everything was asked for, where nobody can tell, and of any other kind."""
     if not is_opened(template):
         return template
-    owners, applied = _owned(template), _applied(template)
+    owners, applied = _owned(template), _json(annotations_of(template).get(LAST_APPLIED_ANNOTATION, ""))
     if not owners and applied is None:
         return template
     asked = {port_key(port) for port in mappings_at(applied or {}, "spec", "ports") if int_at(port, NODE_PORT)}
@@ -97,10 +97,6 @@ def _owns(owned: Mapping[str, Any], port: ReadOnlyManifest) -> bool:
 def _key_in(name: str) -> Mapping[str, Any] | None:
     """Key of a list's item: `k:{"port":80,"protocol":"TCP"}`."""
     return _json(name.removeprefix("k:")) if name.startswith("k:") else None
-
-
-def _applied(template: ReadOnlyManifest) -> Mapping[str, Any] | None:
-    return _json(annotations_of(template).get(LAST_APPLIED_ANNOTATION, ""))
 
 
 def _json(text: str) -> Mapping[str, Any] | None:

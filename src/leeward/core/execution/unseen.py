@@ -83,7 +83,7 @@ def _unseen(item: AggregatedStatusItem, since: datetime) -> AggregatedStatusItem
         return msgspec.structs.replace(item, health=health)
     status = dict(cast(Manifest, reported))
     for name, value in cast(Manifest, reported).items():
-        if _is_ready_count(name, value):
+        if _number(value) != 0 and _READY_COUNT.fullmatch(name.lower()) is not None:
             status[name] = 0
             if (complement := _COMPLEMENTS.get(name)) is not None:
                 status[complement] = value + _number(status.get(complement))
@@ -92,10 +92,6 @@ def _unseen(item: AggregatedStatusItem, since: datetime) -> AggregatedStatusItem
         elif name in _CONTAINERS:
             status[name] = [_not_ready(each) for each in list_at(status, name)]
     return msgspec.structs.replace(item, status=status, health=health)
-
-
-def _is_ready_count(name: str, value: object) -> bool:
-    return _number(value) != 0 and _READY_COUNT.fullmatch(name.lower()) is not None
 
 
 def _number(value: object) -> int:

@@ -43,6 +43,7 @@ from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.given_ports import as_asked, without_unasked
 from leeward.core.execution.ownership import stamp, template_uids
 from leeward.core.interpreter import prune, revise_replicas
+from leeward.core.left_works import LEFT_ANNOTATION
 from leeward.core.overrides.rendering import Overridden
 from leeward.core.scheduling.division import divide
 
@@ -62,6 +63,7 @@ WORK_MARKS = BINDING_MARKS | {
     APPLIED_OVERRIDES_ANNOTATION,
     AWAITED_GATE_ANNOTATION,
     DEPENDENCIES_REFUSED_ANNOTATION,
+    LEFT_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
     REMOVAL_ORDERED_ANNOTATION,
     REVISION_ANNOTATION,

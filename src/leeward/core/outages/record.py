@@ -147,8 +147,7 @@ def with_point(status: OutageStatus, point: OutageCounts) -> OutageStatus:
 
 
 def _listed(applications: Iterable[OutageApplication]) -> tuple[OutageApplication, ...]:
-    """Applications in the order of the list, at most `MOST_LISTED`: those that need somebody first, then the
-    slowest."""
+    """Applications in the order of the list, at most `MOST_LISTED`: who needs somebody first, then the slowest."""
     rank = {state: index for index, state in enumerate(_LISTED_FIRST)}
     order = sorted(applications, key=lambda a: (rank[a.state], -(a.recovery_seconds or 0), a.namespace, a.name, a.kind))
     return tuple(order[:MOST_LISTED])

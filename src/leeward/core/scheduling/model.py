@@ -182,8 +182,7 @@ class Request:
 
     @property
     def is_fresh(self) -> bool:
-        """Tells whether a reschedule was requested after the last result: existing assignments then count for
-        nothing."""
+        """Tells whether a reschedule was requested after the last result: assignments then count for nothing."""
         return is_reschedule_requested(self.spec, self.last_scheduled_time)
 
 

@@ -64,8 +64,7 @@ class _Search:
         return [*found, *self.greedy(start, rest)] if self.is_exhausted else found
 
     def is_legal(self, path: Sequence[Group]) -> bool:
-        """Tells whether it has enough clusters, and these are in enough groups: one may be in groups beside these,
-        too."""
+        """Tells whether it has enough clusters, in enough groups: one may be in groups beside these, too."""
         enough = len(path) >= self.least and cluster_count(path) >= max(1, self.min_clusters)
         return enough and covered_count(path) >= self.least
 

@@ -42,7 +42,8 @@ class PlannedStep:
 
     @property
     def sentence(self) -> str:
-        return _SENTENCES[self.step.action].format(who=_who(self.clusters), step=self.step, kinds=_kinds(self.step))
+        who, kinds = " and ".join(self.clusters), _kinds(self.step)
+        return _SENTENCES[self.step.action].format(who=who, step=self.step, kinds=kinds)
 
 
 def plan_steps(state: FleetState, scenario: Scenario) -> list[PlannedStep]:
@@ -73,8 +74,7 @@ def _planned(state: FleetState, step: ScenarioStep) -> PlannedStep:
 
 
 class ScenarioSteps:
-    """Player of the steps; returns when each has been done. Raises: WorldError where the control plane refuses a
-    change."""
+    """Player of the steps; returns when each was done. Raises: WorldError where the control plane refuses one."""
 
     def __init__(self, world: CopiedWorld) -> None:
         self._world = world
@@ -217,7 +217,3 @@ _SENTENCES = {
 def _kinds(step: ScenarioStep) -> str:
     named = [f"{each.get('kind')} {each.get('metadata', {}).get('name', '')}" for each in step.apply or ()]
     return " and ".join(named)
-
-
-def _who(names: Sequence[str]) -> str:
-    return " and ".join(names)

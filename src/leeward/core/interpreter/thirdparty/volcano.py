@@ -31,8 +31,7 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)")
 
 
 def _components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
-    """Components of a job, one for each task, as many as must run together; a task without a name is called by its
-    place."""
+    """Components of a job, one for each task, as many as must run together; a task without a name has its place's."""
     found: list[Component] = []
     for place, task in enumerate(mappings_at(manifest, "spec", "tasks")):
         name = task.get("name") or f"task-{place}"
