@@ -6,7 +6,8 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import BINDING_ID_LABEL, EVICT_SHARED_ANNOTATION, depended_by_label
+from leeward.api.meta import find_condition
+from leeward.api.names import BINDING_ID_LABEL, EVICT_SHARED_ANNOTATION, REMOVAL_BLOCKED_CONDITION, depended_by_label
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, RESOURCE_INTERPRETER_CUSTOMIZATIONS
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, in_world, tasks
@@ -56,7 +57,11 @@ async def test_a_claim_stays_in_the_cluster_that_its_workload_was_evicted_from(w
     await world.client.patch(POLICIES, "web", narrow, "default")
     await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]})
     await world.sleep(60)
-    assert set(await identities(world, "data", resource=CLAIMS)) == {there}, "the user has said so"
+    assert await identities(world, "data", resource=CLAIMS) == after, "another place is no order about data"
+    binding = world.binding("data-persistentvolumeclaim")
+    blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION, "True") if binding else None
+    assert blocked is not None
+    assert blocked.reason == "VolumesStay"
 
 
 @in_world(THREE_PUSH)
