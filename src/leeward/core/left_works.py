@@ -57,7 +57,12 @@ def with_left_copies(binding: AnyBinding, works: Mapping[str, Work], clusters: M
     if was_placed(binding) or not left:
         return binding
     alone, term = binding.spec.replicas if len(left) == 1 else 0, common_term(binding, list(left), clusters) or ""
-    counts = {n: replicas_left(w) or replicas_of(w.spec.workload.manifests[0])[0] or alone for n, w in left.items()}
+    counts = {n: replicas_left(w) or _rendered_replicas(w) or alone for n, w in left.items()}
     targets = tuple(TargetCluster(name=name, replicas=count) for name, count in counts.items())
     status = replace(binding.status, scheduler_observing_affinity_name=term)
     return replace(binding, spec=replace(binding.spec, clusters=targets), status=status)
+
+
+def _rendered_replicas(work: Work) -> int:
+    """Replicas that its first manifest asks for; 0 where it has none."""
+    return sum(replicas_of(each)[0] for each in work.spec.workload.manifests[:1])
