@@ -33,7 +33,7 @@ async def test_s6_what_is_for_a_cluster_is_not_made_in_another_one_that_its_secr
     assert await identities(world, "web") == before, "nothing is made in member2"
     assert reason_of(world, "member1") == ("False", "StatusCollectionFailed")
     (found,) = (await look_at_fleet(world.client, world.clock)).findings
-    assert found.sentence.startswith("member1 cannot be observed since")
+    assert found.sentence.startswith("member1 cannot be observed (since ")
     assert found.sentence.endswith(
         "spec.apiEndpoint and the Secret of member1 lead to the cluster member2, which has joined, too: nothing is "
         "done there for member1; give it those of its own cluster"

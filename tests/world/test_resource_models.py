@@ -100,7 +100,7 @@ async def test_s5_a_summary_that_cannot_be_kept_up_stays_and_says_how_old_it_is(
     began = world.clock.now()
     await world.until(lambda: outdated(world, "member1") != "", 100)
     told = outdated(world, "member1")
-    assert told.startswith(f"pods cannot be followed since {began:%Y-%m-%dT%H:}")
+    assert told.startswith(f"pods cannot be followed (since {began:%Y-%m-%dT%H:}")
     await world.sleep(60)
     assert outdated(world, "member1") == told
     assert world.cluster("member1").status.resource_summary == before

@@ -299,7 +299,7 @@ async def test_explain_says_why_a_cluster_keeps_the_old_revision_and_the_next_co
     assert told.needs_somebody
     assert "is stopped in its rollout (Failed): " in told.headline
     assert [each.command for each in told.helps] == ["leeward rollout undo deployment/web -n default"]
-    assert any("is stopped in its rollout (Failed)" in each for each in await findings(world))
+    assert any("is stopped in its rollout (Failed" in each for each in await findings(world))
     lines = "\n".join(explanation_lines(told))
     assert "keeps the proven revision" in lines
     assert "leeward rollout undo deployment/web -n default" in lines
