@@ -140,12 +140,12 @@ def test_a_component_that_is_gone_is_named(plane: Plane) -> None:
 
         def all_are_named() -> bool:
             code, text = plane.status()
-            return code == 1 and all(f"! {name} has not renewed its lease since " in text for name in names)
+            return code == 1 and all(f"! {name} has not renewed its lease (since " in text for name in names)
 
         plane.eventually(all_are_named, "their leases have ended", times=2)
     lines = plane.status()[1].splitlines()
     for name in names:
-        said = [line.startswith(f"! {name} has not renewed its lease since ") for line in lines]
+        said = [line.startswith(f"! {name} has not renewed its lease (since ") for line in lines]
         assert any(said)
         there = f"kubectl --kubeconfig {plane.directory}/kubeconfig"
         assert lines[said.index(True) + 1] == f"    {there} get lease {name} -n karmada-system -o yaml"
