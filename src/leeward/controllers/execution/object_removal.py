@@ -132,8 +132,8 @@ class ObjectRemoval:
                     return False
                 if not await self._is_to_go(work, ended=ended) or (found and self._contents.goes_first(work, observed)):
                     return True
-                if is_lived_in and (first := await self._contents.kept_by(work, observed, found=found)):
-                    self._tell_kept(work, observed, first)
+                if is_lived_in and (why := await self._contents.kept_by(work, observed, found=found)):
+                    self._tell_kept(work, observed, why)
                     return False
                 with suppress(Conflict):
                     await self._keep_owned(work, resource, observed)
@@ -144,12 +144,12 @@ class ObjectRemoval:
             return self._objects.may_still_come(resource, key)
         return True
 
-    def _tell_kept(self, work: Work, observed: Manifest, first: str = "") -> None:
+    def _tell_kept(self, work: Work, observed: Manifest, lost: str = "") -> None:
         """Raises: ObjectKept where the order stands: of a claim its Pods may be ending, or its place has changed."""
-        why = f"{first} lives in it" if first else "this removal is about another object of its name"
+        why = lost or "this removal is about another object of its name"
         stays = f"{observed['kind']} {key_of(observed)} in cluster {self._member.name} stays: {why}"
         is_data = "Volume" in observed["kind"]
-        if first and (is_data or KEEPS_CLAIMS_ANNOTATION in work.metadata.annotations):
+        if lost and (is_data or KEEPS_CLAIMS_ANNOTATION in work.metadata.annotations):
             raise ObjectKept(HeldReason.VOLUMES_STAY if is_data else HeldReason.SHARED_RESOURCE, stays)
         self._recorder.warning(WORKS, work, "RemovalNotOfThisObject", f"{stays}; `leeward orphans` lists it.")
 

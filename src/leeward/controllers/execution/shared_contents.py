@@ -43,12 +43,13 @@ class SharedContents:
         return any(_is_in(manifest, shared) for each in going for manifest in each.objects)
 
     async def kept_by(self, work: Work, shared: ReadOnlyManifest, *, found: bool) -> str:
-        """Names something for which the object stays. Its place has changed where its Work says so, and the order was
-        `found` otherwise. Raises: WorldError."""
+        """Says why the object stays; empty where it goes. Its place has changed where its Work says so, and the order
+        was `found` otherwise. Raises: WorldError."""
         is_moved = KEEPS_CLAIMS_ANNOTATION in work.metadata.annotations
         if is_moved and shared["kind"] == CLAIMS.kind:
-            return "its data"
-        return await self.first_of(shared) if is_moved or found else ""
+            return "its data would be lost"
+        first = await self.first_of(shared) if is_moved or found else ""
+        return f"{first} lives in it" if first else ""
 
     async def first_of(self, shared: ReadOnlyManifest) -> str:
         """Names something that lives in the object, or may; empty where nothing does. Raises: WorldError."""

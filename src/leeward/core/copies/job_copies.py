@@ -8,7 +8,7 @@ A report names the template that its object was made of (`with_template`), and s
 same name is not taken for this one, and a Work that changes otherwise keeps its evidence. An agent that names none is
 believed about the present generation of the Work.
 
-What else is done once (a Pod, a workflow, a training job) is complete, or nothing of this. A CronJob asks for nothing
+Other work that is done once (a Pod, a workflow, a training job) is only complete, or not. A CronJob asks for nothing
 that others could serve. Where it leaves, it begins no run any more, and goes when its last one has ended.
 
 Holds: S1, S12. Karmada counts a Job that has begun as a replacement.
@@ -44,7 +44,7 @@ def runs_of(cron_job: ReadOnlyManifest) -> list[str]:
 
 
 def template_of_job(manifests: Sequence[ReadOnlyManifest]) -> dict[str, str]:
-    """Annotation of a Work that names the template of what is done once; none for other kinds."""
+    """Annotation of a Work that names the template of a Job or of other work that is done once."""
     uids = [annotations_of(each).get(TEMPLATE_UID_ANNOTATION, "") for each in manifests if is_done_once(each)]
     return {TEMPLATE_UID_ANNOTATION: uids[0]} if len(uids) == 1 and uids[0] else {}
 

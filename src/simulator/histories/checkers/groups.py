@@ -32,7 +32,7 @@ class GroupsChecker:
         self._look_at = 0.0
 
     def look(self, _: Change) -> Iterator[Violation]:
-        """Looks at each second are enough for what has to last."""
+        """Looks at each second are enough: parted groups and their words last."""
         return iter(())
 
     def overdue(self, now: float) -> Iterator[Violation]:
