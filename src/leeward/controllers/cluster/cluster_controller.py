@@ -102,10 +102,8 @@ class ClusterController:
         other = replaced(cluster)
         self._warnings.keep(cluster, "ClusterReplaced", other.message if other is not None else "")
         attention = self._heartbeat.attention()
-        last_seen, wake_for_monitoring = self._lease_tracker.last_seen(name), None
-        if attention.is_now:
-            cluster, wake_for_monitoring = await self._monitor(cluster, last_seen)
-        wake_for_taints = await self._taints.keep(cluster, last_seen, attention)
+        cluster, wake_for_monitoring = await self._monitor(cluster) if attention.is_now else (cluster, None)
+        wake_for_taints = await self._taints.keep(cluster, self._lease_tracker.last_seen(name), attention)
         instants = (wake_for_monitoring, wake_for_taints, self._confirmation.look_at(cluster))
         return min((instant for instant in instants if instant is not None), default=None)
 
@@ -157,13 +155,15 @@ class ClusterController:
         if cluster is not None and not cluster.is_ready and not is_marked(cluster, self._heartbeat.attention()):
             self._controller.queue.add(name)
 
-    async def _monitor(self, cluster: Cluster, last_seen: datetime) -> tuple[Cluster, datetime | None]:
-        now = self._plane.clock.now()
-        observed = decide_observed_conditions(
-            cluster, last_seen, self._lease_tracker.started, now, self._settings.periods
-        )
+    async def _monitor(self, cluster: Cluster, *, is_asked: bool = False) -> tuple[Cluster, datetime | None]:
+        """Silence counts where the API server, asked for the Lease itself, tells no renewal."""
+        now, periods, tracker = self._plane.clock.now(), self._settings.periods, self._lease_tracker
+        observed = decide_observed_conditions(cluster, tracker.last_seen(cluster.name), tracker.started, now, periods)
         if observed.conditions == cluster.status.conditions:
             return cluster, observed.wake_at
+        if not is_asked:
+            await tracker.ask(cluster.name)
+            return await self._monitor(cluster, is_asked=True)
         status = msgspec.structs.replace(cluster.status, conditions=observed.conditions)
         return await self._patch(cluster, status_patch(cluster.status, status), subresource="status"), observed.wake_at
 

@@ -61,6 +61,12 @@ class LeaseTracker:
             received = ((lease["metadata"]["name"], received_at(lease)) for lease in leases)
             self._received = {name: at for name, at in received if at is not None}
 
+    async def ask(self, name: str) -> None:
+        """Takes in a renewal that the watch has not told: our trouble is nobody's silence (S13). Raises: WorldError."""
+        lease = await self._plane.client.find(LEASES, name, CLUSTER_NAMESPACE)
+        if lease is not None:
+            self._leases.remember(lease)
+
     def listens_anew(self) -> None:
         """Begins to listen anew after this process was away, or stood by, for a while before it believes in silence."""
         self._started = self._plane.clock.monotonic()
