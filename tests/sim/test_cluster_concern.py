@@ -22,7 +22,7 @@ from leeward.core.placement.concern import ClusterConcern, concern_of, is_decide
 from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet
 from leeward.planning.group_decisions import decide_together
-from leeward.planning.recording import decode_snapshot, encode_snapshot
+from leeward.planning.recording import decode_recorded, encode_snapshot
 from simulator.histories.decision_replay import DecisionReplay
 from simulator.histories.generator import draw_history
 from simulator.histories.model import History
@@ -58,7 +58,7 @@ class OtherFleets:
                 self.settled[bool(decision.finished)] += 1
                 self._look_again(snapshot, placed)
             return
-        again = decode_snapshot(encode_snapshot(snapshot))
+        again = decode_recorded(encode_snapshot(snapshot))[0]
         assert isinstance(again.clusters, Fleet)
         self._report(again, decision)
         for name, states in self.states.items():
@@ -69,7 +69,7 @@ class OtherFleets:
     def _look_again(self, snapshot: Snapshot, placed: Binding) -> None:
         """Decides on what was written, at the same instant."""
         known: Any = placed
-        after = decide_together(dataclasses.replace(decode_snapshot(encode_snapshot(snapshot)), binding=known))
+        after = decide_together(dataclasses.replace(decode_recorded(encode_snapshot(snapshot))[0], binding=known))
         if written(placed, after, snapshot.now) != placed or after.wake_at is not None:
             self.missed.append(f"{owner_of(placed)} is not settled: {after}")
 

@@ -122,7 +122,7 @@ def test_s1_a_job_that_has_ended_in_the_backup_does_not_return_to_the_primary() 
         await world.member("member1").stop()
         await world.sleep(2000)
         assert await succeeded(world, "member2") == 1
-        world.member("member1").replace_contents(Loaded((), 0))
+        world.member("member1").medium.replace(Loaded((), 0))
         await world.member("member1").start()
         for _ in range(60):
             await world.sleep(60)

@@ -199,7 +199,7 @@ def test_s1_a_job_that_has_ended_is_not_begun_again_though_its_cluster_comes_bac
         member = world.member(there)
         await member.stop()
         await world.until(lambda: not world.is_ready(there), 300)
-        member.replace_contents(Loaded((), 0))
+        member.medium.replace(Loaded((), 0))
         await world.sleep(600)
         await member.start()
         await world.until(lambda: world.is_ready(there), 300)

@@ -76,7 +76,7 @@ async def test_l1_a_member_that_was_rebuilt_under_its_name_is_given_everything_a
     await world.sleep(60)
     before, member = await identities(world, "web"), world.member("member1")
     await member.stop()
-    member.replace_contents(Loaded((), 0))
+    member.medium.replace(Loaded((), 0))
     await member.start()
     await world.sleep(120)
     assert member.identity != world.cluster("member1").spec.id

@@ -70,7 +70,7 @@ async def back_with_its_past(world: World) -> tuple[str, str]:
     assert await ready_replicas(world, old, "web") == -1
     await world.member(old).stop()
     await world.until(lambda: not world.is_ready(old), 120)
-    world.member(old).replace_contents(backup)
+    world.member(old).medium.replace(backup)
     return old, new
 
 

@@ -21,8 +21,8 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.core.cluster_health.cluster_identity import accepted_identity, replaced_by
 from leeward.manager.settings import ManagerSettings
-from leeward.operations.replaced_clusters import confirm_replaced
 from leeward.operations.status import look_at_fleet
+from leeward.operations.taints import confirm_replaced
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
 from tests.world.stories import POLICIES, apply, deployment, held, identities, in_world, play, policy, tasks
@@ -57,7 +57,7 @@ async def rebuilt(world: World, name: str, away_seconds: float = 0) -> None:
     """The member is made anew, with nothing in it, while nobody or everybody looks."""
     member = world.member(name)
     await member.stop()
-    member.replace_contents(Loaded((), 0))
+    member.medium.replace(Loaded((), 0))
     await world.sleep(away_seconds)
     await member.start()
 
@@ -168,7 +168,7 @@ def test_a_member_that_is_restored_from_its_own_backup_is_the_same_cluster(mode:
         before, member = await sets(world), world.member("member1")
         backup = await member.contents()
         await member.stop()
-        member.replace_contents(backup)
+        member.medium.replace(backup)
         await world.sleep(120)
         await member.start()
         await world.sleep(180)
@@ -200,7 +200,7 @@ def test_what_has_moved_needs_nothing_and_its_old_claim_is_not_made_empty(mode: 
     async def story(world: World) -> None:
         (old,) = await runs(world)
         await world.member(old).stop()
-        world.member(old).replace_contents(Loaded((), 0))
+        world.member(old).medium.replace(Loaded((), 0))
         await world.until(lambda: set(world.assigned(WEB)) not in (set(), {old}))
         (new,) = world.assigned(WEB)
         await world.until(lambda: not tasks(world, WEB))
@@ -317,7 +317,7 @@ async def test_an_upgrade_asks_about_a_cluster_that_was_away_and_is_not_the_one_
     await member.stop()
     await world.until(lambda: not world.is_ready("member1"))
     await upgraded(world, joined_as)
-    member.replace_contents(Loaded((), 0))
+    member.medium.replace(Loaded((), 0))
     world.start_controllers()
     await world.sleep(60)
     await member.start()

@@ -187,7 +187,7 @@ async def test_l3_what_a_member_brings_back_from_its_past_is_removed_again(world
     await world.sleep(30)
     assert not (await member.list(DEPLOYMENTS, "default")).items
     await restored.stop()
-    restored.replace_contents(backup)
+    restored.medium.replace(backup)
     await restored.start()
     assert (await member.list(DEPLOYMENTS, "default")).items
     await world.sleep(60)

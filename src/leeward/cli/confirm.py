@@ -19,7 +19,7 @@ def confirm(settings: Settings, cluster: str, kubeconfig: Path | None, context: 
     What has volumes is held back there until then: it would start on new and empty ones. Restore what can be restored
     first. A later rebuild has to be confirmed again.
     """
-    from leeward.operations.replaced_clusters import confirm_replaced
+    from leeward.operations.taints import confirm_replaced
 
     identity = ask(target_of(settings, kubeconfig, context), lambda client: confirm_replaced(client, cluster))
     if not identity:

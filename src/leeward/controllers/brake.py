@@ -17,8 +17,15 @@ from kubeclient import AlreadyExists, NotFound, Undecodable
 from leeward.api.cluster import Cluster
 from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.core.cluster_health.brake import Brake, BrakeDecision, decide_brake, is_silent, looks_dead, render_brake
-from leeward.core.cluster_health.vanished import vanished_clusters
+from leeward.core.cluster_health.brake import (
+    Brake,
+    BrakeDecision,
+    decide_brake,
+    is_silent,
+    looks_dead,
+    render_brake,
+    vanished_clusters,
+)
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView

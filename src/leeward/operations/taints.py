@@ -1,4 +1,4 @@
-"""Changing a Cluster's taints: cordon, drain, and any other; under a resourceVersion, so that nobody's taint is lost.
+"""Changing a Cluster: its taints (cordon, drain, any other), and a confirmed identity. Nobody's taint is lost.
 
 Karmada: pkg/karmadactl/cordon, pkg/karmadactl/taint; same taints, and the drain is ours.
 """
@@ -11,8 +11,9 @@ from kubeapi.core import Taint
 from kubeapi.meta import Manifest
 from kubeclient import Client, Conflict, NotFound
 from leeward.api.cluster import Cluster
-from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
+from leeward.api.names import CONFIRMED_IDENTITY_ANNOTATION, DRAIN_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.resource import CLUSTERS
+from leeward.core.cluster_health.cluster_identity import replaced_by
 from leeward.operations.errors import OperationFailed
 
 ATTEMPTS, PAUSE_SECONDS = 6, 0.05
@@ -83,3 +84,22 @@ def without_taints(*unwanted: Taint) -> TaintChange:
 def is_same(one: Taint, other: Taint) -> bool:
     """Tells whether one would take the other's place: key and effect are equal."""
     return (one.key, one.effect) == (other.key, other.effect)
+
+
+async def confirm_replaced(client: Client, name: str) -> str:
+    """The identity of a rebuilt cluster that is confirmed by this; empty where none waits. No later one is confirmed.
+
+    Raises: OperationFailed, WorldError.
+    """
+    for _ in range(ATTEMPTS):
+        cluster = await find_cluster(client, name)
+        identity = replaced_by(cluster)
+        if not identity:
+            return ""
+        patch = {"metadata": {"annotations": {CONFIRMED_IDENTITY_ANNOTATION: identity}}}
+        try:
+            await client.patch(CLUSTERS, name, patch, resource_version=cluster.metadata.resource_version)
+        except Conflict:
+            continue
+        return identity
+    raise OperationFailed(f"cluster {name} is being changed by others all the time: try again")

@@ -1,7 +1,7 @@
 """Snapshots as JSON, so that a decision of production can be decided again elsewhere.
 
-`decide(decode_snapshot(encode_snapshot(snapshot)))` is `decide(snapshot)`. Of a fleet it keeps what this binding could
-be told: its clusters, what is reserved in them for others, what estimators answered about its replicas, where the
+`decide(decode_recorded(encode_snapshot(snapshot))[0])` is `decide(snapshot)`. Of a fleet it keeps all that this binding
+could be told: its clusters, what is reserved in them for others, what estimators answered about its replicas, where the
 others of its affinity groups are, which clusters hold claims of its template, and the quotas of its namespace; also of
 those with which it moves. Objects are written whole; a status may hold what its user regards as secret.
 """
@@ -174,13 +174,8 @@ def _claims(fleet: Fleet, binding: Binding) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(clusters) for name, clusters in fleet.claims.of(binding.spec).items()}
 
 
-def decode_snapshot(data: bytes) -> Snapshot:
-    """Raises: DecodeError where it is no snapshot; the message names the field."""
-    return decode_recorded(data)[0]
-
-
 def decode_recorded(data: bytes) -> tuple[Snapshot, RecordedOutcome | None]:
-    """The snapshot, and what was decided on it, if that was recorded. Raises: DecodeError, as above."""
+    """The snapshot, and the outcome, if recorded. Raises: DecodeError where it is no snapshot; it names the field."""
     recorded = decode(data, RecordedSnapshot)
     if (recorded.api_version, recorded.kind) != (API_VERSION, KIND):
         raise msgspec.ValidationError(f"it is a {recorded.api_version} {recorded.kind}, not a {API_VERSION} {KIND}")

@@ -19,12 +19,14 @@ from controller_runtime import (
     StatusWriters,
     reference_of,
 )
-from controller_runtime.packing import MAX_UNPACKED
+from controller_runtime.packing import MAX_UNPACKED, Packing, RecentObjects
+from kubeapi import codec
 from kubeapi.core import ObjectReference
 from kubeapi.loop import Clock, EventLoopLag, Randomness, Supervisor, Turns
 from kubeapi.resource import Resource
 from kubeclient import IMPATIENT, Client
 from leeward.api.resource import CLUSTERS
+from leeward.api.work import Work, WorkloadTemplate
 from leeward.lua.jail import Jail, LocalJail
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.heartbeat import FailedProbes
@@ -35,10 +37,20 @@ from leeward.runtime.interpreter_webhooks import HttpsCalls, InterpreterWebhooks
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.server_identity import ServerIdentity
 from leeward.runtime.webhook_queue import Call
-from leeward.runtime.work_packing import informer_limits
 from leeward.runtime.work_share import WHOLE, WorkShare
 
 K = TypeVar("K", bound=Hashable)
+PACKING: Packing[Work] = Packing(
+    lambda work: codec.encode(work.spec.workload),
+    Work.without_manifests,
+    lambda body, rest: rest.with_workload(codec.decode(body, WorkloadTemplate)),
+)
+"""Packs the manifests of a Work: the rest is looked at again and again."""
+
+
+def informer_limits(turns: Turns | None = None, max_unpacked: int = MAX_UNPACKED) -> InformerLimits:
+    """Limits of informers in whose caches the Works are packed."""
+    return InformerLimits(turns or Turns(), RecentObjects(max_unpacked, {Work: PACKING}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ It starts nobody, and knows of nobody but the control plane's place, which all t
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from kubeapi.codec import decode_manifest, encode
@@ -25,6 +26,21 @@ MAX_UNPACKED = 4
 """Objects that informers keep unpacked in a world, which has few: so its controllers meet packed ones all the time."""
 
 
+class SkewedClock:
+    """A party's own clock, `skew_seconds` ahead of the true one (behind it, when negative); durations are true."""
+
+    def __init__(self, true: Clock) -> None:
+        self._true = true
+        self.skew_seconds = 0.0
+
+    def now(self) -> datetime:
+        now = self._true.now()
+        return now + timedelta(seconds=self.skew_seconds) if self.skew_seconds else now
+
+    def monotonic(self) -> float:
+        return self._true.monotonic()
+
+
 class Environment:
     """`place` is where the control plane's API server is reached, `NAME` the party's name in `link`."""
 
@@ -41,7 +57,7 @@ class Environment:
         self.metrics = Metrics()
         self.interpreter_hosts = InterpreterHosts()
         self._links: dict[tuple[str, str], Link] = {}
-        self._lives: list[Life] = []
+        self.lives: list[Life] = []
 
     @property
     def seconds(self) -> float:
@@ -57,7 +73,7 @@ class Environment:
 
     def begin_life(self, name: str) -> Life:
         life = Life(name)
-        self._lives.append(life)
+        self.lives.append(life)
         return life
 
     async def within(self, life: Life, work: Coroutine[Any, Any, None]) -> None:
@@ -96,11 +112,11 @@ class Environment:
     async def release_ended_lives(self) -> None:
         """Ends tasks at the end of a world: what has stopped since its life ended, ends as cancelled tasks do. A life
         that is paused by then ends before."""
-        for life in self._lives:
+        for life in self.lives:
             if life.paused:
                 life.end()
         await asyncio.sleep(0)
-        for life in self._lives:
+        for life in self.lives:
             if life.ended:
                 await life.release()
 

@@ -33,8 +33,7 @@ from leeward.runtime.controller_context import Member, Server
 from leeward.runtime.hub_fence import HubFence
 from leeward.runtime.member_identity import obeying
 from leeward.runtime.metrics import Metrics
-from leeward.sim.clocks import SkewedClock
-from leeward.sim.environment import Environment
+from leeward.sim.environment import Environment, SkewedClock
 
 Mode = Literal["Push", "Pull"]
 _LOOK_SECONDS = 0.001
@@ -194,10 +193,6 @@ class SimulatedMember:
     async def contents(self) -> Loaded:
         """Contents of its store, for a backup."""
         return await self.medium.load()
-
-    def replace_contents(self, loaded: Loaded) -> None:
-        """Replaces its contents while it is stopped: it comes back with other data."""
-        self.medium.replace(loaded)
 
 
 async def _identity(client: Client) -> str:

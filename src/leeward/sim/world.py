@@ -40,16 +40,13 @@ from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.manager.webhook_templates import WebhookTemplates
 from leeward.runtime.work_share import WHOLE, WorkShare
-from leeward.sim.clocks import SkewedClock
-from leeward.sim.environment import Environment
+from leeward.sim.environment import Environment, SkewedClock
 from leeward.sim.member import Mode, SimulatedMember
 
 __all__ = ["ADMIN", "Mode", "SimulatedMember", "World"]
 
 UNTIL_SECONDS = 3_600.0
 CONTROLLERS = "controllers"
-WATCHING = frozenset({CONTROLLERS, "other controllers", "replica 1", "replica 2"})
-"""The lives of those who watch clusters."""
 
 
 class World(Environment):
@@ -167,26 +164,10 @@ class World(Environment):
     def controllers_are_up(self) -> bool:
         return self._manager is not None
 
-    @property
-    def is_watched(self) -> bool:
-        """Tells whether a set of controllers is alive, and not paused."""
-        return any(not life.ended and not life.paused for life in self._lives if life.name in WATCHING)
-
-    @property
-    def is_stalled(self) -> bool:
-        """Tells whether those who would watch stand still, all of them."""
-        return not self.is_watched and any(life.paused for life in self._lives if life.name in WATCHING)
-
     def start_controllers(self) -> None:
         self.controllers_life = self.begin_life(CONTROLLERS)
         self._controlling = Supervisor(CONTROLLERS)
         self._manager = self.controllers_life.context().run(self._start_manager, self._controlling)
-
-    def start_more_controllers(self) -> Life:
-        """Another set of controllers beside the first, as for a moment after a leader has lost its lease."""
-        life = self.begin_life("other controllers")
-        life.context().run(self._start_manager, Supervisor("other controllers"))
-        return life
 
     def _start_manager(self, supervisor: Supervisor) -> ControllerManager:
         return self.start_manager(supervisor, lambda transport: transport)

@@ -11,7 +11,7 @@ from leeward.core.copies.evidence import is_judged_by_manifests
 from leeward.core.placement import Decision, Snapshot
 from leeward.planning.batch import owner_of
 from leeward.planning.group_decisions import decide_together
-from leeward.planning.recording import decode_snapshot, encode_snapshot
+from leeward.planning.recording import decode_recorded, encode_snapshot
 
 
 class DecisionReplay:
@@ -24,7 +24,7 @@ class DecisionReplay:
     def look(self, snapshot: Snapshot, decision: Decision) -> None:
         """Decides again from what is recorded; to be called before anything else is decided on the same fleet."""
         self.count += 1
-        again = decide_together(_with_outlines(decode_snapshot(encode_snapshot(snapshot))))
+        again = decide_together(_with_outlines(decode_recorded(encode_snapshot(snapshot))[0]))
         if again != decision:
             name = owner_of(snapshot.binding)
             self._differs(f"{name} is decided otherwise from what is recorded: {_difference(decision, again)}")

@@ -18,7 +18,7 @@ from kubeapi.loop import DeadlockError, EndlessError, Supervisor, run_virtual
 from kubeclient import Request
 from kubecluster.journal import Write
 from kubeserver.handler import User
-from leeward.sim.world import World
+from leeward.sim.world import CONTROLLERS, World
 from simulator.histories import rare_restores
 from simulator.histories.checkers import (
     CompactionChecker,
@@ -59,6 +59,8 @@ USERS_SECONDS = 420.0
 MOST_TURNS = 400_000
 """Most turns of the loop; the longest histories need a tenth of it."""
 HEARTBEATS = ("/coordination.k8s.io/leases/",)
+WATCHING = frozenset({CONTROLLERS, "other controllers", "replica 1", "replica 2"})
+"""The lives of those who watch clusters."""
 EVENTS = "//events/"
 """Prefix of Events. That something has happened again is counted up minutes later: it is no work that goes on."""
 
@@ -197,7 +199,10 @@ class Player:
             await asyncio.sleep(WATCH_SECONDS)
 
     def _note_watch(self, seconds: float) -> None:
-        self._scene.watch.note(seconds, watched=self._world.is_watched, stalled=self._world.is_stalled)
+        watching = [life for life in self._world.lives if life.name in WATCHING]
+        is_watched = any(not life.ended and not life.paused for life in watching)
+        is_stalled = not is_watched and any(life.paused for life in watching)
+        self._scene.watch.note(seconds, watched=is_watched, stalled=is_stalled)
 
     async def _strike(self, step: Fault, faults: Faults) -> None:
         await self._until(step.at)

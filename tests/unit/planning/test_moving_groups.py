@@ -4,12 +4,7 @@ import pytest
 
 from kubeapi.meta import ObjectMeta
 from leeward.api.moves_with import MOVES_WITH_ANNOTATION, name_fault
-from leeward.api.policy import (
-    ClusterAffinityTerm,
-    Placement,
-    ReplicaSchedulingStrategy,
-    SpreadConstraint,
-)
+from leeward.api.policy import ClusterAffinityTerm, Placement, ReplicaSchedulingStrategy, SpreadConstraint
 from leeward.api.work import (
     BindingResource,
     ResourceBinding,
@@ -24,7 +19,7 @@ from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet, placement_fleet
 from leeward.planning.group_decisions import decide_for_group, decide_together
 from leeward.planning.moving_groups import MovingGroups
-from leeward.planning.recording import decode_snapshot, encode_snapshot
+from leeward.planning.recording import decode_recorded, encode_snapshot
 from tests.builders import NOW
 from tests.placements import cluster as with_room
 
@@ -135,6 +130,6 @@ def test_a_decision_for_a_group_changes_nothing_and_is_decided_again_from_its_re
     assert [(each.name, decision.clusters) for each, decision in along] == [("db", (TargetCluster("b", 3),))]
     assert fleet.reservations.all() == before
     assert fleet.reservations.targets[owner_of(db)] == (TargetCluster("b", 3),)
-    read = decode_snapshot(encode_snapshot(snapshot))
+    read = decode_recorded(encode_snapshot(snapshot))[0]
     assert decide_together(read) == own
     assert encode_snapshot(read) == encode_snapshot(snapshot)

@@ -35,7 +35,7 @@ from leeward.core.scheduling.estimates import Question
 from leeward.planning import Fleet
 from leeward.planning.estimates import Estimates
 from leeward.planning.fleet import placement_fleet
-from leeward.planning.recording import RecordedOutcome, decode_recorded, decode_snapshot, encode_snapshot
+from leeward.planning.recording import RecordedOutcome, decode_recorded, encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import NOW, at, binding, cluster, divided, works
 from tests.outages import Outage, clusters, outages, well
@@ -124,7 +124,7 @@ def crowded_out(draw: st.DrawFn) -> Snapshot:
 
 def decided_again(snapshot: Snapshot) -> Decision:
     """The decision, which is the same on what was written and read."""
-    read = decode_snapshot(encode_snapshot(snapshot))
+    read = decode_recorded(encode_snapshot(snapshot))[0]
     decision = decide(snapshot)
     assert decide(read) == decision
     assert encode_snapshot(replace(read, clusters=Fleet(read.clusters.values()))) == encode_snapshot(
@@ -162,7 +162,7 @@ def test_what_is_decided_is_not_refused(snapshot: Snapshot) -> None:
 
 def test_a_cluster_resource_binding_stays_one() -> None:
     binding = ClusterResourceBinding(metadata=ObjectMeta(name="a"), spec=ResourceBindingSpec(resource=_RESOURCE))
-    read = decode_snapshot(encode_snapshot(Snapshot(binding, Fleet(), now=NOW)))
+    read = decode_recorded(encode_snapshot(Snapshot(binding, Fleet(), now=NOW)))[0]
     assert isinstance(read.binding, ClusterResourceBinding)
 
 
@@ -176,7 +176,7 @@ def test_a_cluster_resource_binding_stays_one() -> None:
 )
 def test_what_is_no_snapshot_is_refused_with_the_reason(data: bytes, message: str) -> None:
     with pytest.raises(DecodeError, match=message):
-        decode_snapshot(data)
+        decode_recorded(data)
 
 
 def test_all_that_a_snapshot_says_is_read_again() -> None:
@@ -251,7 +251,7 @@ def test_what_is_not_there_is_not_written_and_not_read() -> None:
     data = encode_snapshot(Snapshot(bound, fleet, now=at(5)))
     assert data.startswith(b'{\n "apiVersion": "leeward.dev/v1alpha1",\n "kind": "PlacementSnapshot",')
     assert b'"kind": "ResourceBinding"' in data
-    read = decode_snapshot(data)
+    read = decode_recorded(data)[0]
     assert isinstance(read.binding, ResourceBinding)
     assert replace(read, clusters={}) == Snapshot(
         msgspec.structs.replace(bound, kind="ResourceBinding"), placement_fleet(), now=at(5)
@@ -272,4 +272,4 @@ def test_what_is_not_there_is_not_written_and_not_read() -> None:
 def test_another_kind_or_version_is_named(document: bytes, named: str) -> None:
     data = document + b',"now":"2026-01-01T00:00:00Z","binding":{},"clusters":[]}'
     with pytest.raises(DecodeError, match=f"^it is a {named}, not a leeward.dev/v1alpha1 PlacementSnapshot$"):
-        decode_snapshot(data)
+        decode_recorded(data)

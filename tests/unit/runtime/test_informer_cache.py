@@ -8,7 +8,7 @@ from controller_runtime.packing import CachedObject, Packing, RecentObjects
 from kubeapi.core import ConfigMap
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.work import Work, WorkloadTemplate, WorkSpec
-from leeward.runtime.work_packing import PACKING
+from leeward.runtime.controller_context import PACKING
 
 T = TypeVar("T")
 

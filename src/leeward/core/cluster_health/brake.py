@@ -7,7 +7,8 @@ brake releases itself when the ratio has stayed below its threshold for a while.
 A cut is not noticed everywhere at once: where clusters begin to fail, and would raise the alarm if they were lost,
 evictions are held already.
 
-Clusters that have vanished from the list (`vanished.py`) count as lost, and half of the fleet is an alarm.
+Clusters that are in no list, though nobody has unjoined them, count as lost, and half of the fleet is an alarm. The
+Clusters' API may show nothing for a while, as when its APIService changes hands. Karmada takes these for gone.
 
 Two clusters may fall silent within one probe period, by time-out and not by refusal, and share neither region, zone nor
 provider. Then it is more likely the way from here to them. That is an alarm, too, for a bounded time: they may have
@@ -23,10 +24,11 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from kubeapi import codec
+from kubeapi.core import Namespace
 from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
-from leeward.api.names import execution_space
+from leeward.api.names import EXECUTION_SPACE_PREFIX, execution_space
 from leeward.api.taint_record import instant_in
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.cluster_health.pending_condition import is_failing
@@ -89,6 +91,17 @@ class BrakeDecision:
     message: str
     wake_at: datetime | None = None
     reason: BrakeReason = "FleetLooksWell"
+
+
+def vanished_clusters(listed: Iterable[str], namespaces: Iterable[Namespace]) -> tuple[str, ...]:
+    """Names of Clusters that may have vanished: not `listed`, with an execution space that nobody is deleting.
+
+    Unjoining removes the space before the Cluster. Registering a Pull member makes the space first: whether there ever
+    was a Cluster, the brake controller finds out. Holds: S5.
+    """
+    spaces = (n.name for n in namespaces if n.metadata.deletion_timestamp is None)
+    known = {name.removeprefix(EXECUTION_SPACE_PREFIX) for name in spaces if name.startswith(EXECUTION_SPACE_PREFIX)}
+    return tuple(sorted(known.difference(listed)))
 
 
 def looks_dead(cluster: Cluster) -> bool:

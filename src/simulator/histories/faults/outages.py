@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
-from kubeapi.loop import Life
+from kubeapi.loop import Life, Supervisor
 from kubeclient import WorldError
 from kubeserver.store.medium import Loaded, MediumFailed
 from leeward.api.names import CONFIRMED_IDENTITY_ANNOTATION
@@ -119,7 +119,7 @@ class Outages:
 
     async def _lose_data(self, member: SimulatedMember, seconds: float) -> None:
         """Rebuilds it under its name, with nothing in it; somebody knows of that, and accepts it."""
-        await self._stop(member, seconds, lambda: member.replace_contents(Loaded((), 0)))
+        await self._stop(member, seconds, lambda: member.medium.replace(Loaded((), 0)))
         self._rebuilt.add(member.name)
         await self._confirm(member)
 
@@ -216,7 +216,9 @@ class Outages:
         self._world.crash_controllers()
 
     async def _add_leader(self, seconds: float) -> None:
-        life = self._world.start_more_controllers()
+        """Another set of controllers beside the first, as for a moment after a leader has lost its lease."""
+        life = self._world.begin_life("other controllers")
+        life.context().run(self._world.start_manager, Supervisor("other controllers"), lambda transport: transport)
         await asyncio.sleep(seconds)
         life.end()
 
@@ -281,7 +283,7 @@ class Outages:
         backup = await member.contents()
         await asyncio.sleep(seconds / 2)
         if not self._holds.healed:
-            await self._stop(member, seconds / 2, lambda: member.replace_contents(backup))
+            await self._stop(member, seconds / 2, lambda: member.medium.replace(backup))
 
     async def _shrink(self, member: SimulatedMember, fault: MemberShrinks) -> None:
         for nodes, seconds in ((fault.nodes, fault.lasts), (self._nodes[member.name], 0.0)):

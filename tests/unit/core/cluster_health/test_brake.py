@@ -23,10 +23,10 @@ from leeward.core.cluster_health.brake import (
     render_brake,
     signs_of,
     silent_until,
+    vanished_clusters,
 )
 from leeward.core.cluster_health.ready_condition import NO_ANSWER
 from leeward.core.cluster_health.silence import Silence, follow_silence, parse_silence, render_silence
-from leeward.core.cluster_health.vanished import vanished_clusters
 from leeward.core.cluster_health.watched_time import ALWAYS
 from tests.builders import at, cluster, dead
 

@@ -16,7 +16,7 @@ from leeward.core.placement.check import check
 from leeward.core.placement.snapshot import UNLIMITED
 from leeward.core.placement.within_usage import decide_within_usage
 from leeward.core.scheduling import Placed, Trace, Unplaceable
-from leeward.planning.recording import decode_snapshot, encode_snapshot
+from leeward.planning.recording import decode_recorded, encode_snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
 HALVES = divided({"member1": 1, "member2": 1})
@@ -29,7 +29,7 @@ def bounded(placed: ResourceBinding, *clusters: Cluster, copies: Mapping[str, Wo
     snapshot = Snapshot(placed, fleet(*clusters), copies, quota_refusal="exceeded", now=at(300))
     decision = decide(snapshot)
     assert check(snapshot, decision) == ()
-    assert decide(decode_snapshot(encode_snapshot(snapshot))) == decision
+    assert decide(decode_recorded(encode_snapshot(snapshot))[0]) == decision
     assert decision.quota_refusal == "exceeded"
     return decision
 
