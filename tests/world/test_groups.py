@@ -42,7 +42,7 @@ from tests.world.test_stateful_sets import STATEFUL_SETS, stateful_set
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 ONE = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
 WEB, DB = "web-deployment", "db-deployment"
-PURGED = {"failover": {"cluster": {"purgeMode": "Directly"}}}
+PURGED: dict[str, Any] = {"failover": {"cluster": {"purgeMode": "Directly"}}}
 
 
 def member_of(group: str | None, name: str, clusters: tuple[str, ...] = tuple(THREE), **spec: Any) -> Manifest:
@@ -481,6 +481,74 @@ def test_who_was_apart_before_the_annotation_is_moved_by_nothing() -> None:
         assert said(world, DB) == "group shop is parted: Deployment web is in member1"
         await annotate(world, "db", None)
         await world.until(lambda: not held(world, WEB) + held(world, DB), 90)
+
+    play(story, THREE)
+
+
+def test_a_person_who_moves_one_member_moves_its_group_and_nothing_stops_serving() -> None:
+    async def story(world: World) -> None:
+        home = await running(world)
+        narrower = {"spec": {"placement": {"clusterAffinity": {"clusterNames": ["member3"]}}}}
+        await world.client.patch(POLICIES, "web", narrower, "default")
+        await world.until(lambda: place(world, WEB) == "member3", 10)
+        for _ in range(60):
+            await world.sleep(1)
+            assert together(world) == "member3"
+            for name in ("web", "db"):
+                assert max(await ready_replicas(world, home, name), await ready_replicas(world, "member3", name)) == 2
+        assert await serve(world, "member3")
+        assert [await ready_replicas(world, home, name) for name in ("web", "db")] == [-1, -1]
+        assert (tasks(world, WEB), tasks(world, DB)) == ([], [])
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("seconds", [0.2, 3, 30])
+def test_a_person_who_takes_the_move_of_a_group_back_stops_nothing(seconds: float) -> None:
+    async def story(world: World) -> None:
+        home = await running(world)
+        for names in (["member3"], [home]):
+            narrower = {"spec": {"placement": {"clusterAffinity": {"clusterNames": names}}}}
+            await world.client.patch(POLICIES, "web", narrower, "default")
+            await world.sleep(seconds)
+        for _ in range(90):
+            for name in ("web", "db"):
+                assert max([await ready_replicas(world, each, name) for each in (home, "member3")]) == 2
+            await world.sleep(1)
+        assert (together(world), tasks(world, WEB), tasks(world, DB)) == (home, [], [])
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("purged", ["web", "db"])
+def test_a_person_who_moves_one_member_has_nobody_deleted_for_it(purged: str) -> None:
+    async def story(world: World) -> None:
+        members = [member_of("shop", name, **(PURGED if name == purged else {})) for name in ("web", "db")]
+        home = await running(world, *members)
+        narrower = {"spec": {"placement": {"clusterAffinity": {"clusterNames": ["member3"]}}}}
+        await world.client.patch(POLICIES, "web", narrower, "default")
+        await world.until(lambda: held(world, WEB) == "GroupHeld", 60)
+        await never_parted(world, 120)
+        assert (together(world), await serve(world, home)) == (home, True)
+        assert "would be deleted before it serves there" in said(world, WEB)
+
+    play(story, THREE)
+
+
+def test_a_group_comes_back_to_a_member_that_was_never_purged() -> None:
+    async def story(world: World) -> None:
+        home = await running(world, member_of("shop", "web", **PURGED), member_of("shop", "db"))
+        await world.member(home).stop()
+        await world.until(lambda: together(world) not in ("", home), 900)
+        away = together(world)
+        await world.sleep(60)
+        await world.member(home).start()
+        await world.until(lambda: place(world, WEB) == home, 300)
+        for _ in range(120):
+            await world.sleep(1)
+            assert max(await ready_replicas(world, home, "db"), await ready_replicas(world, away, "db")) == 2
+            assert await ready_replicas(world, home, "web") == 2
+        assert (together(world), tasks(world, WEB), tasks(world, DB)) == (home, [], [])
 
     play(story, THREE)
 

@@ -194,6 +194,19 @@ async def returns_while_the_other_waits(world: World, **of_web: Any) -> str:
     return home
 
 
+def test_s21_who_left_first_does_not_go_back_without_who_may_not() -> None:
+    async def story(world: World) -> None:
+        home = await returns_while_the_other_waits(world)
+        assert (held(world, WEB), place(world, WEB) != home) == ("GroupHeld", True)
+        assert "Deployment db cannot move to member1" in said(world, WEB)
+        answers(world.place, lambda _: None)
+        await world.until(lambda: bool(together(world)), 60)
+        await never_parted(world, 300)
+        assert (held(world, WEB), await ready_replicas(world, home, "web")) == ("GroupHeld", 2)
+
+    play(story, THREE)
+
+
 def test_s21_a_group_that_is_parted_says_so_for_as_long_as_it_is() -> None:
     """The first one was to be purged, and runs on in the cluster that is back: it can be nowhere else."""
 

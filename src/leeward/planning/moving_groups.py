@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Set
 
 from leeward.api.cluster import Cluster
 from leeward.api.moves_with import MOVES_WITH_ANNOTATION, name_fault
-from leeward.api.work import Binding, Work
-from leeward.core.moving_together import MOST_MEMBERS, keeps_in_one_cluster
+from leeward.api.work import Binding, GracefulEvictionTask, Work
+from leeward.core.copies.job_copies import over_in
+from leeward.core.moving_together import MOST_MEMBERS, keeps_in_one_cluster, target_of
+from leeward.core.placement import Decision, Snapshot
+from leeward.core.placement.cause import cause_in
+from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.model import Filter, Request
 
 Look = Callable[[str, str], tuple[Binding, Mapping[str, Work]] | None]
@@ -79,3 +83,24 @@ def apart_filter(barred: Callable[[], Set[str]]) -> Filter:
         return "it is not where its group moves together" if is_barred else None
 
     return Filter("MovesTogether", reject, concerns=lambda _: bool(barred()))
+
+
+def place_of(member: Snapshot) -> str | None:
+    return target_of(member.binding.spec.clusters)
+
+
+def leaving(which: Snapshot | Decision) -> dict[str, GracefulEvictionTask]:
+    tasks = which.eviction_tasks if isinstance(which, Decision) else which.binding.spec.graceful_eviction_tasks
+    return {task.from_cluster: task for task in tasks}
+
+
+def is_over(member: Snapshot) -> bool:
+    """Tells whether all that a Job has to do is done: it follows nobody, and holds nobody."""
+    return bool(over_in(member.works, member.binding.spec.resource.uid))
+
+
+def why_not(found: Decision) -> str:
+    if found.held is not None:
+        return cause_in(found.held.reason, found.held.message)
+    result = found.result
+    return result.cause or result.message if isinstance(result, Unplaceable) else "it stays where it is"

@@ -5,7 +5,6 @@ Karmada: `ResourceHealth` of the Work API. An object of which nobody has said an
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
 
 from leeward.api.work import AggregatedStatusItem, ManifestStatus
 
@@ -38,16 +37,11 @@ _UNKNOWN = HealthRules(is_well=False, has_failed=False, ends_failure=True, is_kn
 _NOTHING_SAID = HealthRules(is_well=False, has_failed=False, ends_failure=False, is_known=True)
 
 
+_RULES = dict(zip(ResourceHealth, (_HEALTHY, _UNHEALTHY, _UNKNOWN), strict=True))
+
+
 def rules_of_health(health: ResourceHealth) -> HealthRules:
-    match health:
-        case ResourceHealth.HEALTHY:
-            return _HEALTHY
-        case ResourceHealth.UNHEALTHY:
-            return _UNHEALTHY
-        case ResourceHealth.UNKNOWN:
-            return _UNKNOWN
-        case _:
-            assert_never(health)
+    return _RULES[health]
 
 
 def health_in(report: ManifestStatus | AggregatedStatusItem) -> ResourceHealth | None:
