@@ -116,13 +116,13 @@ def running() -> ClusterOutage:
         OutageStep(at=at(-60), kind=StepKind.HELD, reason="NoPlaceToGo", applications=1),
         _wave(-60, 300, 3, 2, -8, ("us-1",)),
     )
-    held = "3 replicas stay, not evicted from eu-2 (cluster.karmada.io/not-ready:NoExecute), because there is no place"
+    held = "3 replicas stay in eu-2 (cluster.karmada.io/not-ready:NoExecute), because there is no place"
     listed = (
         _told(
             "ledger",
             MoveState.HELD,
             reason="NoPlaceToGo",
-            message=f"Its policy allows eu-2 only, and eu-2 is down. {held} to go: 0/3 clusters are available.",
+            message=f"The policy allows eu-2 only, and eu-2 is down. {held} to go: 0/3 clusters are available.",
             told={"NoPlaceToGo": at(-60)},
         ),
         _told("queue", MoveState.MOVING, {"us-1": 1}, -60),

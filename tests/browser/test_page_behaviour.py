@@ -182,7 +182,7 @@ def test_arrow_keys_read_the_time_line(browser: Browser, stand_in: StandIn) -> N
         page = watched.open(OUTAGE)
         line = page.get_by_role("slider")
         expect(line).to_have_attribute(
-            "aria-valuetext", re.compile("24 moved, 3 moving, 1 held, 2 staying, 4 not moved yet")
+            "aria-valuetext", re.compile("24 moved, 3 moving, 1 cannot move, 2 staying, 4 not moved yet")
         )
         line.focus()
         page.keyboard.press("Home")
@@ -240,7 +240,7 @@ def test_an_answer_says_what_each_region_has_left_and_leads_to_each_application(
 def test_an_answer_says_what_would_help_and_marks_each_step_by_what_it_is(browser: Browser, stand_in: StandIn) -> None:
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open("/what-if?fail=iad-1")
-        no_room = page.locator("section.panel", has=page.get_by_role("heading", name="Would serve nobody"))
+        no_room = page.locator("section.panel", has=page.get_by_role("heading", name="Would be down"))
         expect(no_room).to_contain_text("What would help: leeward uncordon ord-2: it would fit.")
         steps = page.locator("section.panel", has=page.get_by_role("heading", name="When", exact=True)).locator("li")
         icons = [step.locator("use").get_attribute("href") for step in steps.all()]
@@ -280,7 +280,7 @@ def test_what_is_held_in_an_outage_says_since_when_and_what_it_waits_for(browser
         expect(held).to_contain_text("Next: no instant; it waits for free capacity.")
         expect(held.get_by_role("link", name="See what would help")).to_have_attribute("href", LEDGER)
         figures = [each.inner_text().split("\n") for each in page.locator("dl.figs > div").all()]
-        assert [each[1:] for each in figures if each[0] == "Held"] == [["1 needs you"]]
+        assert [each[1:] for each in figures if each[0] == "Cannot move"] == [["1 needs you"]]
         assert [each[1:] for each in figures if each[0] == "Stays by choice"] == [["2 by design"]]
         assert rows_of(page, "Moved")[0][5:] == ["43 s", "11 min 13 s"]
 
@@ -305,8 +305,8 @@ def test_of_an_outage_with_all_held_a_reason_is_said_once_and_few_are_shown(
         expect(held).to_contain_text("33 for the same reason: no room")
         assert held.inner_text().count("no room") == 1
         expect(held.get_by_role("link", name="See what would help")).to_have_count(20)
-        expect(held).to_contain_text("14 more are held")
-        expect(held.get_by_role("link", name="list of all that are held")).to_have_attribute(
+        expect(held).to_contain_text("14 more cannot move")
+        expect(held.get_by_role("link", name="list of all that cannot move")).to_have_attribute(
             "href", "/applications?state=Held"
         )
 
@@ -326,7 +326,7 @@ def test_the_parts_of_a_recovery_add_up_and_those_who_took_what_left_are_counted
         expect(page.get_by_role("heading", name="Where the time went")).to_be_visible()
         parts = rows_of(page, "Where the time went")
         assert [row[0] for row in parts] == ["found out", "waited for its return", "tolerated", "moved"]
-        assert [row[1] for row in parts[:3]] == ["30 s", "5 min 0 s", "5 min 0 s"]
+        assert [row[1] for row in parts[:3]] == ["30 s", "5 min", "5 min"]
         expect(page.get_by_text(re.compile("10 min 30 s of 11 min .* are your clocks"))).to_be_visible()
         assert [row[:3] for row in rows_of(page, "Where they went")[:2]] == [
             ["fra-1", "27", "54"],
@@ -377,7 +377,7 @@ def test_what_an_action_would_do_is_shown_before_it_is_done(browser: Browser, st
         page.get_by_role("button", name="Drain fra-1").click()
         dialog = page.get_by_role("dialog")
         expect(dialog).to_contain_text("drain would be done.")
-        expect(dialog).to_contain_text("1 of 3 applications would serve nobody")
+        expect(dialog).to_contain_text("1 of 3 applications would be down")
         dialog.get_by_role("button", name="Drain fra-1").click()
         expect(dialog).to_contain_text("drain is done.")
         with watched_page(browser, stand_in.origin, cookies={"scene": "brake"}) as braked:

@@ -62,7 +62,7 @@ def test_the_brake_is_one_card_with_all_that_a_release_needs(browser: Browser, s
         expect(card).to_contain_text("Stops evictions of 22 applications: pay/auth, pay/fraud and 20 more.")
         expect(card).to_contain_text("Since 02:39:02")
         release = card.locator("p", has_text="A release:")
-        expect(release).to_contain_text("3 of 22 applications would serve nobody")
+        expect(release).to_contain_text("3 of 22 applications would be down")
         expect(release.locator(".bad")).to_have_count(1)
         expect(card.get_by_role("button", name="Release the brake")).to_be_visible()
         card.get_by_role("link", name="See it all").click()
@@ -127,7 +127,7 @@ def test_a_fleet_without_regions_is_a_grid(browser: Browser, stand_in: StandIn) 
 def test_a_wallboard_shows_the_fleet_alone(browser: Browser, stand_in: StandIn) -> None:
     with watched_page(browser, stand_in.origin, cookies={"scene": "brake"}) as watched:
         page = watched.open("/?kiosk")
-        expect(page.get_by_role("heading", level=1)).to_contain_text("12 of 139 applications serve nobody")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("12 of 139 applications are down")
         expect(page.get_by_role("banner")).to_have_count(0)
         expect(page.get_by_role("button")).to_have_count(0)
         expect(page.locator("main")).to_contain_text(re.compile(r"prod-hub 02:41:\d\d UTC"))

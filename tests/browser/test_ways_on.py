@@ -70,7 +70,7 @@ def test_the_fleet_at_an_instant_is_told_as_its_outages_recorded_it(browser: Bro
         expect(panel).to_contain_text("Failing from the first failed probe, since 02:29:47: 34 not moved yet.")
         expect(page).to_have_url(re.compile("at=2026-11-22T02%3A29%3A47"))
         page.keyboard.press("End")
-        expect(panel).to_contain_text("24 moved, 3 moving, 1 eviction held, 2 staying, 4 not moved yet.")
+        expect(panel).to_contain_text("24 moved, 3 moving, 1 cannot move, 2 staying, 4 not moved yet.")
         assert watched.findings_of_axe() == []
 
 

@@ -72,7 +72,7 @@ def described(fleet: Fleet) -> str:
 
 def outage_told(fleet: Fleet, member: str) -> bool:
     told, wide = described(fleet), fleet.kubectl("get", "resourcebinding", "nginx-deployment", "-o", "wide")
-    leaves = told.partition("the copy there is evicted at ")[2].partition(" ")[0]
+    leaves = told.partition(f"the copy in {member} is evicted at ")[2].partition(" ")[0]
     return (
         "Type: leeward.dev/ClusterOutage" in told
         and all(part in told for part in (f"{member} is down (since", "in member2, unless", NOT_SEEN_SINCE))

@@ -183,7 +183,9 @@ async def test_a_replacement_starts_when_its_data_is_promoted(world: World, name
     foretold = what_if(await picture(world), ImaginedChange(fails=frozenset({"member1"})))
     gate = f"its gate on {example.kind.kind} default/ledger"
     assert foretold.applications[0].gates == (f"the replacement in member2 does not start until {gate} opens",)
-    assert answer_of(foretold) == "1 application is affected: it serves with all replicas, and waits for a gate"
+    assert (
+        answer_of(foretold) == "1 application is affected: it would serve with all replicas, and would wait for a gate"
+    )
     await held_in_an_outage(world, 0)
     assert world.assigned(LEDGER) == {"member2": 2}
     await held_for(world, 120)

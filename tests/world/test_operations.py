@@ -47,15 +47,15 @@ def test_a_fleet_is_well_then_fails_then_is_dead_and_then_holds_what_has_no_plac
         seen = await look(world)
         finding = seen.findings[0]
         assert (finding.severity, finding.about) == (Severity.NEEDS_SOMEBODY, "cluster/member1")
-        assert finding.details == ("2 applications: 2 are not due to leave",)
+        assert finding.details == ("2 applications have no planned eviction",)
         assert next(row.name for row in seen.clusters or ()) == "member1", "the worst row first"
 
         await world.sleep(900)
         seen = await look(world)
         about = [finding.about for finding in seen.findings]
         assert about == ["applications", "deployment/default/solo", "cluster/member1"]
-        assert seen.findings[0].sentence == "1 of 2 applications serves nobody"
-        assert seen.findings[2].details == ("1 application: 1 cannot leave",)
+        assert seen.findings[0].sentence == "1 of 2 applications is down"
+        assert seen.findings[2].details == ("1 application cannot move",)
         (held,) = seen.held
         assert (held.workload, held.hold, held.reason) == ("Deployment default/solo", Hold.HELD, "NoPlaceToGo")
 

@@ -197,7 +197,7 @@ async def test_what_has_no_place_to_go_is_told_to_be_held_and_is_not_evicted_the
     condition = outage(world)
     assert condition is not None
     assert condition.reason == "EvictionHeld"
-    assert ": the eviction of the copy, due at " in condition.message
+    assert ": the copy in member1 is due to leave at " in condition.message
     (event,) = await told(world, "Deployment", "web")
     assert event == condition.message
     due = instants(condition.message)[1]

@@ -342,7 +342,7 @@ def test_a_custom_resource_is_in_outage_time_line_row_and_explanation_like_every
         (listed,) = outage.status.listed
         assert (listed.kind, listed.name, listed.state) == (DATABASES.kind, "orders", MoveState.HELD)
         lines = list(timeline_lines(timeline(await picture(world), OutageFilter())))
-        assert any("the eviction of default/orders is held: ReplacementMissing" in line for line in lines)
+        assert any("default/orders cannot move: ReplacementMissing" in line for line in lines)
         told = await explain(world, "database/orders")
         assert [each.what for each in told.where if each.cluster == "member2"] == ["no rule judges its health"]
         let_go, customize = told.helps[:2]

@@ -198,7 +198,7 @@ async def test_a_release_of_the_brake_does_what_was_told_of_it(world: World) -> 
     nobody = {each.workload.rpartition("/")[2] for each in told.applications if each.serves_nobody}
     assert nobody == {"weighted", "one", "solo"}, "their policies name nothing but what is lost"
     assert command_of(ImaginedChange(releases_brake=True)) == "leeward brake release"
-    assert answer_of(told).startswith("3 of 5 applications would serve nobody")
+    assert answer_of(told).startswith("3 of 5 applications would be down")
     await release_brake(world.client)
     await world.sleep(600)
     for each in told.applications:

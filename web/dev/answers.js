@@ -154,8 +154,8 @@ function detail() {
 function whatIf(fails, clocks = {}) {
   const lost = new Set(fails);
   return {
-    headline: "1 of 3 applications would serve nobody; in total, 4 of 18 replicas would be missing",
-    detail: "The brake does not engage: 3 of 12 clusters would be down, it stops evictions from 7.",
+    headline: "1 of 3 applications would be down; in total, 4 of 18 replicas would be missing",
+    detail: "The brake would not stop automatic evictions: 3 of 12 clusters would be down, it stops evictions from 7.",
     command: `leeward what-if --fail ${fails.join(",")}`,
     answer: {
       controlPlane: "prod-hub",
@@ -306,7 +306,7 @@ function overfull() {
   return {
     ...told,
     headline: "1 application is affected: it would serve with 20 of 32 replicas, and 12 would wait for a node",
-    detail: "the brake would not engage",
+    detail: "the brake would not stop automatic evictions",
     answer: {
       ...told.answer,
       lostBefore: [],
@@ -326,7 +326,7 @@ function released() {
   const told = whatIf([]);
   return {
     ...told,
-    headline: "3 of 22 applications would serve nobody; in total, 7 of 96 replicas would be missing",
+    headline: "3 of 22 applications would be down; in total, 7 of 96 replicas would be missing",
     detail: "",
     command: "leeward brake release",
   };

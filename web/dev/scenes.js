@@ -128,7 +128,7 @@ const moods = {
     nobody: 12,
     fewer: 8,
     unknown: 0,
-    headline: "12 of 139 applications serve nobody, 8 with fewer replicas",
+    headline: "12 of 139 applications are down, 8 serve with fewer replicas",
     detail:
       "7 of 12 clusters seem to be down: the brake stops evictions. Nothing is moved or deleted while the brake is engaged.",
     states: { Held: 22, NotPlaced: 3, Kept: 2, InPlace: 112 },

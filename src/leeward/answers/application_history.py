@@ -33,7 +33,7 @@ _ROUTINE = re.compile(r"Succeed$|^WorkDispatching$")
 """Reasons of events that tell no more than that a step went well, where `WORDS` has no word for it."""
 _WITHIN = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CLAIM = re.compile(r"^Apply policy\((.+)\) succeed$")
-_SCHEDULERS_TEXT = re.compile(r" (?:\d+ replicas? stays?, n|N)ot evicted from .* because there is no place to go: .*$")
+_SCHEDULERS_TEXT = re.compile(r" (?:\d+ replicas? stays?|Not evicted).* because there is no place to go: .*$")
 _RESULT = re.compile(r"scheduled successfully\. Result: \{(.+)\}$")
 
 

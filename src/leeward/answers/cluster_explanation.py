@@ -80,10 +80,10 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     dead = sum(map(looks_dead, state.clusters.values()))
     failing = sum(map(is_failing, state.clusters.values()))
     brake = state.settings.brake
-    more = f", and {failing} {'is' if failing == 1 else 'are'} failing" if failing else ""
+    more = f". {counted(failing, 'other is', 'others are')} failing, and not counted yet" if failing else ""
     needed = max(brake.minimum, int(brake.threshold * len(state.clusters)) + 1)
     number = counted(len(state.clusters), "cluster")
-    engages = "" if is_braked(state, state.clusters.values()) else f" when {needed} are down"
+    engages = "" if is_braked(state, state.clusters.values()) else f" when {needed} clusters are down"
     yield f"{dead} of {number} {'is' if dead == 1 else 'are'} down{more}. The brake stops evictions{engages}."
 
 
@@ -118,6 +118,6 @@ def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ..
         would = f"{counted(number, 'application is', 'applications are')} due to leave {cluster.name}, but cannot"
         yield NextStep(instant, would if is_held else f"{leaves} {cluster.name}")
     if held := found.holds[Hold.HELD]:
-        yield NextStep(None, f"the eviction of {counted(held, 'application')} is held: see `leeward status`")
+        yield NextStep(None, f"{counted(held, 'application')} cannot leave {cluster.name}: see `leeward status`")
     if stays := stays + found.holds.total() - held:
         yield NextStep(None, f"{counted(stays, 'application stays', 'applications stay')} in {cluster.name}")

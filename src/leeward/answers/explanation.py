@@ -59,7 +59,7 @@ NOTHING_MOVES = (
     "A running application stays where it is, even if other clusters would be chosen now. To move it, set "
     "leeward.dev/failback in its policy, or create a WorkloadRebalancer."
 )
-_HELD = {ApplicationState.HELD: "Eviction held", ApplicationState.WAITING: "Eviction waits"}
+_HELD = {ApplicationState.HELD: "Cannot move", ApplicationState.WAITING: "Waits to move"}
 NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED, ApplicationState.HINDERED)
 
 
@@ -191,7 +191,7 @@ def _headline(
     decision, ready = asked.decision, sum(row.ready or 0 for row in where)
     total = binding.spec.replicas if binding.spec.is_divided else sum(max(1, row.assigned) for row in where)
     known = "known to be ready" if any(row.ready is None for row in where) else "ready"
-    serves = f"{ready} of {counted(total, 'replica')} {'is' if total == 1 else 'are'} {known}"
+    serves = f"{ready} of {counted(total, 'replica')} {'is' if 1 in (ready, total) else 'are'} {known}"
     if is_scaled_to_none(binding):
         serves = "the application is scaled to 0 replicas"
     if how in (*_HELD, ApplicationState.KEPT) and (held := decision.held) is not None:
@@ -227,14 +227,14 @@ def _way_back(binding: Binding) -> str:
 
 
 def _outages(state: FleetState, binding: Binding) -> Iterator[str]:
-    """`a, b are down`, and `c is not seen`: nobody knows that a cluster is down which only refuses a look."""
+    """`a and b are down`, and `c is not seen`: nobody knows that a cluster is down which only refuses a look."""
     known = (state.clusters.get(target.name) for target in binding.spec.clusters)
     there = [cluster for cluster in known if cluster is not None and has_outage(cluster)]
     unseen = [cluster.name for cluster in there if cluster.ready is not None and is_uncollected(cluster.ready)]
     down = [cluster.name for cluster in there if cluster.name not in unseen]
     for names, what in ((down, "down"), (unseen, "not seen")):
         if names:
-            yield f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {what}"
+            yield f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}"
 
 
 def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequence[ClusterVerdict]) -> Iterator[str]:
@@ -289,18 +289,18 @@ def _would_be_elsewhere(binding: Binding, asked: Explained) -> bool:
 
 
 def division_sentence(division: DivisionTrace, *, is_only_asked: bool = False) -> str:
-    """`3 replicas divided by weight: member1 3 * 1/2 = 1.50, gets 2; ...`, also of one that is only asked about."""
-    gets, divided = ("would get", "would be divided") if is_only_asked else ("gets", "divided")
+    """`3 replicas are divided by weight: member1 gets 2 (3 * 1/2 = 1.50), ...`, also of one only asked about."""
+    gets, divided = ("would get", "would be divided") if is_only_asked else ("gets", "are divided")
     total = sum(division.weights.values())
     parts = [
-        f"{name} {division.replicas} * {weight}/{total} = {division.replicas * weight / total if total else 0:.2f}, "
-        f"{gets} {division.result.get(name, 0) - division.initial.get(name, 0)}"
+        f"{name} {gets} {division.result.get(name, 0) - division.initial.get(name, 0)} ({division.replicas} * "
+        f"{weight}/{total} = {division.replicas * weight / total if total else 0:.2f})"
         for name, weight in division.weights.items()
         if weight
     ]
-    had = {name: count for name, count in division.initial.items() if count}
-    first = f", added to those in {listed(f'{name} ({count})' for name, count in had.items())}" if had else ""
-    return f"{counted(division.replicas, 'replica')} {divided} by weight{first}: {'; '.join(parts)}."
+    kept = listed(f"{name} keeps {count}" for name, count in division.initial.items() if count)
+    number = counted(division.replicas, f"{'more ' * bool(kept)}replica")
+    return f"{number} {divided} by weight: {', '.join(parts)}{'. ' * bool(kept)}{kept}."
 
 
 def verdicts_of(snapshot: Snapshot, term: TermTrace) -> list[ClusterVerdict]:

@@ -171,6 +171,6 @@ def _why_fewer(change: ImaginedChange, then: Binding, found: Projection, service
     if purged := purged_in(then.spec) & {name for name in clusters if not is_well(clusters[name])}:
         told.insert(0, f"no new copy is made before {', '.join(sorted(purged))} is back (purgeMode Directly)")
     if stays:
-        brake = ", since the brake stops the eviction" if is_braked(found) else ""
-        told.insert(0, f"the application stays in {', '.join(stays)}, where nothing serves{brake}")
+        brake = ", because the brake stops the eviction" if is_braked(found) else ""
+        told.insert(0, f"the application stays in {', '.join(stays)}, where no replica is ready{brake}")
     return "; ".join(told) or "members run more replicas than the template asks for, and nobody replaces the surplus"

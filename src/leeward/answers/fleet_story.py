@@ -111,13 +111,13 @@ def fleet_story(state: FleetState, rows: SeenRows) -> FleetStory:
 
 
 def _service(rows: SeenRows) -> str:
-    """`15 of 28 applications serve nobody, 6 with fewer replicas`; empty where all serve with all that they have."""
+    """`15 of 28 applications are down, 6 serve with fewer replicas`; empty where all serve with all that they have."""
     nobody, fewer = rows.serving(ServiceLevel.NOBODY), rows.serving(ServiceLevel.FEWER)
     total = counted(rows.number, "application")
     if not nobody:
         return f"{fewer} of {total} {'serves' if fewer == 1 else 'serve'} with fewer replicas" if fewer else ""
-    more = f", {fewer} with fewer replicas" if fewer else ""
-    return f"{nobody} of {total} {'serves' if nobody == 1 else 'serve'} nobody{more}"
+    more = f", {fewer} {'serves' if fewer == 1 else 'serve'} with fewer replicas" if fewer else ""
+    return f"{nobody} of {total} {'is' if nobody == 1 else 'are'} down{more}"
 
 
 def _mood(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> FleetMood:

@@ -12,7 +12,7 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.monitor_grace_period import OVERDUE_SHARE
-from leeward.core.cluster_health.outage import OutageReport, Outcome, clusters_of, not_seen_since
+from leeward.core.cluster_health.outage import OutageReport, clusters_of, not_seen_since
 from leeward.core.cluster_health.pending_condition import doubt_in, is_failing, is_recovering
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision
@@ -113,10 +113,10 @@ def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Ite
 def _on_return(state: FleetState, key: BindingName, cluster: str) -> NextStep:
     work = state.works_of(key).get(cluster)
     if work is not None and (work.is_leaving or work.is_removal_held):
-        return NextStep(None, f"the copy in {cluster} is deleted when the cluster is back and the new copy is healthy")
+        return NextStep(None, f"the copy in {cluster} is deleted when {cluster} is back and the new copy is healthy")
     if work is not None and work.spec.preserve_resources_on_deletion:
         return NextStep(None, f"the copy in {cluster} stays there (preserveResourcesOnDeletion)")
-    return NextStep(None, f"the copy in {cluster} is deleted when the cluster is back")
+    return NextStep(None, f"the copy in {cluster} is deleted when {cluster} is back")
 
 
 def _is_retried(decision: Decision) -> bool:
@@ -129,10 +129,10 @@ def _of_outages(report: OutageReport | None, decision: Decision, now: datetime) 
     """Steps that outages will bring; what is held now has been said."""
     held = decision.held.message if decision.held is not None else ""
     for outlook in () if report is None else report.outlooks:
-        if not held or outlook.why != held:
-            head, said = outlook.outage.head, replace(outlook, at=None).sentence.rstrip(".")
-            if outlook.at is not None and outlook.outcome is Outcome.EVICTION:
-                said = f"because {head}, {said.removeprefix(f'{head}: ')}"
+        if outlook.at is None or not outlook.why or outlook.why not in held:
+            said = replace(outlook, at=None).sentence.rstrip(".")
+            if outlook.at is not None:
+                said = said.removeprefix(f"{outlook.outage.head}: ")
             yield NextStep(outlook.at, in_moments(said, now))
 
 

@@ -16,7 +16,7 @@ def answer_of(told: WhatIf) -> str:
         return "no application is affected"
     gated = sum(bool(each.gates) for each in told.applications)
     if len(told.applications) == 1:
-        return f"1 application is affected: it {_fate_of(told.applications[0])}{', and waits for a gate' * gated}"
+        return f"1 application is affected: it {_fate_of(told.applications[0])}{', and would wait for a gate' * gated}"
     kept = sum(each.fate is Fate.KEPT and not each.missing for each in told.applications)
     more = f"; {counted(kept, 'application')} would not move" if kept else ""
     more += f"; {counted(gated, 'application')} would wait for a gate" if gated else ""
@@ -26,12 +26,12 @@ def answer_of(told: WhatIf) -> str:
 
 
 def _service(wanting: Sequence[ApplicationFate], number: str) -> str:
-    """`2 of 3 applications would serve nobody, 1 with fewer replicas`"""
+    """`2 of 3 applications would be down, 1 would serve with fewer replicas`"""
     nobody = sum(each.serves_nobody for each in wanting)
     fewer = len(wanting) - nobody
     if not nobody:
         return f"{fewer} of {number} would serve with fewer replicas"
-    return f"{nobody} of {number} would serve nobody" + (f", {fewer} with fewer replicas" if fewer else "")
+    return f"{nobody} of {number} would be down" + (f", {fewer} would serve with fewer replicas" if fewer else "")
 
 
 def _missing_of(applications: Sequence[ApplicationFate]) -> str:
@@ -50,13 +50,13 @@ def waiting_of(each: ApplicationFate) -> int:
 def _fate_of(only: ApplicationFate) -> str:
     """Rest of a sentence about the only application that is concerned."""
     if only.missing:
-        served = "serve nobody" if only.serves_nobody else f"serve with {only.serves} of {only.replicas} replicas"
+        served = "be down" if only.serves_nobody else f"serve with {only.serves} of {only.replicas} replicas"
         return f"would {served}{f', and {waiting_of(only)} would wait for a node' if waiting_of(only) else ''}"
     match only.fate:
         case Fate.MOVES | Fate.CHANGED:
-            return "serves with all replicas"
+            return "would serve with all replicas"
         case Fate.KEPT:
-            return "would stay where it is, since its eviction would be held"
+            return "would not move"
         case Fate.STAYS | Fate.NO_ROOM | Fate.HELD:
             return "would stay where it is"
         case _:
@@ -65,9 +65,9 @@ def _fate_of(only: ApplicationFate) -> str:
 
 def brake_sentence(told: WhatIf) -> str:
     if told.braked:
-        return "in this simulation the brake would be engaged, and would stop automatic evictions"
+        return "in this simulation, the brake would stop automatic evictions"
     silent = ", unless connections to the clusters time out (--silent-clusters-hold)"
-    return f"the brake would not engage{silent if told.held_if_silent else ''}"
+    return f"the brake would not stop automatic evictions{silent if told.held_if_silent else ''}"
 
 
 def command_of(change: ImaginedChange) -> str:

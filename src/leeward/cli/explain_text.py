@@ -66,7 +66,7 @@ def rollout_lines(view: RolloutView) -> Iterator[str]:
 def help_lines(helps: Sequence[Help]) -> Iterator[str]:
     """Changes that help, each with its command below it, uncut and to be copied."""
     for each in helps:
-        yield from text_lines.paragraph(f"{each.change}: {each.effect}")
+        yield from text_lines.paragraph(f"{each.change}, then {each.effect}")
         if each.command:
             yield f"      {printable(for_same_fleet(each.command))}"
 

@@ -25,7 +25,7 @@ VERBS = (
     LazyVerb("logs", "Print the log of a component.", LOCAL),
     LazyVerb("demo", "Watch a cluster die and its applications move.", LOCAL),
     LazyVerb("dashboard", "Show the fleet on a page, as it changes.", LOCAL),
-    LazyVerb("status", "Show who serves nobody and what is wrong first, then clusters and components.", OPERATE),
+    LazyVerb("status", "Show what is down and what is wrong first, then clusters and components.", OPERATE),
     LazyVerb("drain", "Move everything out of a cluster, gracefully.", OPERATE),
     LazyVerb("cordon", "Place nothing new in a cluster.", OPERATE),
     LazyVerb("uncordon", "Take back a cordon or a drain.", OPERATE),

@@ -58,9 +58,8 @@ def _service_at_the_end(applications: Sequence["RehearsedApplication"]) -> Itera
     if not short:
         said = f"all replicas of {number} serve"
     elif nobody:
-        said = f"{nobody} of {number} serve{'s' * (nobody == 1)} nobody" + f", {fewer} with fewer replicas" * bool(
-            fewer
-        )
+        verb, more = "is" if nobody == 1 else "are", f", {fewer} with fewer replicas" if fewer else ""
+        said = f"{nobody} of {number} {verb} down{more}"
     else:
         said = f"{fewer} of {number} serve{'s' * (fewer == 1)} with fewer replicas"
     yield from headline(NEEDS_SOMEBODY if short else GOOD, f"at the end {said}; nothing was expected of it")

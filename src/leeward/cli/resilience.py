@@ -62,7 +62,7 @@ def _lines(told: "Resilience", number: int, wide: bool) -> Iterator[str]:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from section("LOSSES")
     shown = told.losses if wide else told.losses[:MOST_LISTED]
-    header = ("LOST", "APPS", "MOVE", "STAY", "SERVE NOBODY", "FEWER", "REPLICAS MISSING", "NOTE")
+    header = ("LOST", "APPS", "MOVE", "STAY", "DOWN", "FEWER", "REPLICAS MISSING", "NOTE")
     rows: list[Sequence[str]] = []
     for each in shown:
         figures = (each.applications, each.moving, each.kept, each.nobody, each.wanting - each.nobody, each.missing)
@@ -89,7 +89,8 @@ def _answer(told: "Resilience", number: int, bad: "Sequence[LossReport]") -> Ite
     if not bad:
         yield from headline(GOOD, f"{simulated}: the other clusters can always run everything")
         return
-    worst = f"{counted(bad[0].nobody, 'application')} would serve nobody" if bad[0].nobody else "too few can serve"
+    would = "be down" if bad[0].nobody else "serve with fewer replicas"
+    worst = f"{counted(bad[0].nobody or bad[0].wanting, 'application')} would {would}"
     found = "in each" if len(bad) == len(told.losses) else f"in {len(bad)} of them"
     said = f"{simulated}: {found}, not everything can run. Worst case, the loss of {bad[0].loss}: {worst}"
     yield from headline(NEEDS_SOMEBODY, said)

@@ -35,7 +35,7 @@ _TO_THE_TOP = "\x1b[H\x1b[2J"
 @operator_options
 @click.pass_obj
 def status(settings: Settings, output: str, watch: bool, kubeconfig: Path | None, context: str) -> int:
-    """Show who serves nobody and what is wrong first, then clusters and components.
+    """Show what is down and what is wrong first, then clusters and components.
 
     Exits 0 when all is well, 1 when something needs somebody or will count soon, 2 when it could not look. That the
     control plane of this machine does not run needs somebody.

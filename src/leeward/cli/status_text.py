@@ -32,10 +32,10 @@ _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
 _SHORTEST_NOTE = 12
 _WHY_NOT_EVICTED = {
     HeldReason.DELETION_SUPPRESSED: "suppressDeletion is set",
-    HeldReason.NOTHING_TO_GAIN: "an eviction would gain nothing",
+    HeldReason.NOTHING_TO_GAIN: "a move would not help",
     HeldReason.RUN_UNDER_WAY: "the run of a Job would begin again elsewhere",
     HeldReason.SHARED_RESOURCE: "others would lose what they keep there",
-    HeldReason.VOLUMES_STAY: "volumes would stay behind",
+    HeldReason.VOLUMES_STAY: "volumes cannot move",
     HeldReason.WAITING_FOR_TURN: "others leave first",
 }
 
@@ -147,7 +147,7 @@ def _remarks(state: FleetStatus) -> Iterator[str]:
             yield f"{who} not evicted, because {why} ({reason}): {see}"
     yield from state.notes
     if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
-        yield f"brake not engaged: {state.brake.message}" if state.brake.message else "brake not engaged"
+        yield f"the brake is not engaged{f': {state.brake.message}' if state.brake.message else ''}"
 
 
 def _clusters(rows: Sequence[ClusterRow], now: datetime) -> str:

@@ -108,7 +108,7 @@ def _held(outage: OutageStory) -> Iterator[str]:
         yield ""
     for (reason, cause), names in by_cause.items():
         who = names[0] if len(names) == 1 else f"{len(names)} applications"
-        yield from text_lines.headline(text_lines.NEEDS_SOMEBODY, f"the eviction of {who} is held ({reason}): {cause}")
+        yield from text_lines.headline(text_lines.NEEDS_SOMEBODY, f"{who} cannot move ({reason}): {cause}")
         if len(names) > 1:
             more = f", and {len(names) - MOST_LISTED} more: -o json" if len(names) > MOST_LISTED else ""
             yield from text_lines.paragraph(f"{', '.join(names[:MOST_LISTED])}{more}")

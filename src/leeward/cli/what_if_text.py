@@ -69,9 +69,9 @@ def _cores(number: float | None, decimals: int = 1) -> str:
 
 
 def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
-    """Applications that serve nobody, then those that serve with fewer. A cause is said once, above them."""
+    """Applications that would be down, then those that serve with fewer. A cause is said once, above them."""
     for name, there in (
-        ("WOULD SERVE NOBODY", [each for each in wanting if each.serves_nobody]),
+        ("WOULD BE DOWN", [each for each in wanting if each.serves_nobody]),
         ("WOULD SERVE WITH FEWER", [each for each in wanting if not each.serves_nobody]),
     ):
         if there:

@@ -30,6 +30,7 @@ from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
 from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.placement.cause import cause_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,8 @@ def _decided_then(outage: Outage, binding: Binding, decision: Decision, at: date
     held = decision.held.message if decision.held is not None else ""
     if any(eviction.cluster == outage.cluster for eviction in decision.evicted):
         return Outlook(outage, Outcome.EVICTION, at, _gaining(binding.spec.clusters, decision.clusters), held)
-    if held:
-        return Outlook(outage, Outcome.HELD, at, why=held)
+    if decision.held is not None and held:
+        return Outlook(outage, Outcome.HELD, at, why=cause_in(decision.held.reason, held))
     return Outlook(outage, Outcome.UNDECIDED, at)
 
 

@@ -90,7 +90,7 @@ def suspended(picture: LintPicture) -> Iterator[Diagnostic]:
             continue
         path = ("spec", "suspension")
         if suspension.dispatching:
-            said = f"{policy} is suspended: a replacement is assigned to a cluster, but not created there"
+            said = f"{policy} is suspended: when a cluster is lost, no copy is created in another cluster"
             yield Diagnostic(policy.source, said, (*path, "dispatching"))
         clusters = suspension.dispatching_on_clusters
         if clusters is not None and clusters.cluster_names:

@@ -41,11 +41,11 @@ def one_cluster_only(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def _missing(placement: Placement, picture: LintPicture) -> str:
-    """`; membr1, which it names, has not joined (is member1 meant?)`: names that may be misspelt."""
+    """`; the policy also names membr1, which has not joined (is member1 meant?)`: names that may be misspelt."""
     fleet = picture.fleet or {}
     missing = not_joined(placement, fleet)[:NAMED] if picture.fleet is not None else ()
     close = {name: "".join(f" (is {near} meant?)" for near in get_close_matches(name, fleet, 1)) for name in missing}
-    return "".join(f"; {name}, which it names, has not joined{hint}" for name, hint in close.items())
+    return "".join(f"; the policy also names {name}, which has not joined{hint}" for name, hint in close.items())
 
 
 def hard_spread(picture: LintPicture) -> Iterator[Diagnostic]:

@@ -1,4 +1,4 @@
-"""Findings about bindings: who serves nobody, who serves with fewer, then each reason once with all that share it."""
+"""Findings about bindings: who is down, who serves with fewer, then each reason once with all that share it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,7 +57,7 @@ def service(observed: Observed) -> Iterator[Finding]:
     rows = [(each, application_row(each, None, overfull)) for each in observed.bindings if is_application(each)]
     total = len(rows) if observed.applications is None else observed.applications
     for verdict, one, many in (
-        (ServiceLevel.NOBODY, "serves nobody", "serve nobody"),
+        (ServiceLevel.NOBODY, "is down", "are down"),
         (ServiceLevel.FEWER, "serves with fewer replicas than wanted", "serve with fewer replicas than wanted"),
     ):
         found = [(binding, row) for binding, row in rows if row.serving is verdict]
@@ -76,7 +76,7 @@ def _named(found: Sequence[tuple[Binding, ApplicationRow]]) -> Iterator[str]:
 def held_evictions(observed: Observed) -> Iterator[Finding]:
     holds = ((binding, hold_of(binding)) for binding in observed.bindings)
     held = [(binding, hold[1]) for binding, hold in holds if hold is not None and hold[0] is Hold.HELD]
-    yield from _grouped("is held", held, observed.now)
+    yield from _grouped("cannot move", held, observed.now)
 
 
 def unreadable(observed: Observed) -> Iterator[Finding]:
@@ -179,13 +179,13 @@ _Groups = dict[_Reason, list[tuple[Binding, datetime | None]]]
 
 
 def _told(groups: _Groups, now: datetime) -> Iterator[Finding]:
-    """One finding for each reason, those that most share first: `Deployment payments/ledger is held (NoPlaceToGo,
-    since 02:40:17, 1 min ago): ...`, or `3 of them are ...` with their names."""
+    """One finding for each reason, those that most share first: `Deployment payments/ledger cannot move (NoPlaceToGo,
+    since 02:40:17, 1 min ago): ...`, or `3 resources cannot move ...` with their names."""
     in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
     for reason, found in in_order[:NAMED_AT_MOST]:
         (first, _), names = found[0], [workload_of(binding) for binding, _ in found]
         when = since(min((at for _, at in found if at is not None), default=None), now, reason.reason)
-        who = f"{names[0]} {reason.what}" if len(found) == 1 else f"{len(found)} {_plural(reason.what)}"
+        who = f"{names[0]} {reason.what}" if len(found) == 1 else f"{len(found)} resources {_plural(reason.what)}"
         said = f"{who}{when}: {reason.message}"
         more = len(names) - NAMED_AT_MOST
         listed = ", ".join(names[:NAMED_AT_MOST]) + (f", and {more} more" if more > 0 else "")
@@ -197,5 +197,5 @@ def _told(groups: _Groups, now: datetime) -> Iterator[Finding]:
 
 
 def _plural(what: str) -> str:
-    """`are held` for `is held`"""
+    """`are not placed` for `is not placed`"""
     return what.replace("is ", "are ", 1) if what.startswith("is ") else what.replace("does ", "do ", 1)

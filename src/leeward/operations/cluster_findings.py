@@ -14,8 +14,6 @@ from leeward.operations.departures import departures_from
 from leeward.operations.findings import NAMED_AT_MOST, Finding, Hold, Observed, Severity, about_binding, needs_somebody
 from leeward.operations.sentences import at, counted, since
 
-_HOLDS = {Hold.HELD: ("cannot leave",) * 2, Hold.KEPT: ("stays on purpose", "stay on purpose")}
-_WAITS = ("waits for its turn", "wait for their turn")
 NEW_CLUSTER = timedelta(seconds=60)
 """A cluster that has just joined is given that long for its first report."""
 
@@ -74,20 +72,22 @@ def _has_no_ready_node(cluster: Cluster) -> bool:
 
 
 def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
-    """`5 applications: 3 are moving, 1 leaves at 02:45:17 (in 4 min), 1 cannot leave`; nothing without any."""
+    """`5 applications: 3 are moving, 1 leaves at 02:45:17 (in 4 min), 1 cannot move`; nothing without any."""
     brake = observed.brake.brake if observed.brake is not None else Brake()
     is_braked = brake.engaged and not brake.overruled and looks_dead(cluster)
     found = departures_from(cluster, observed.bindings, observed.now, observed.watched, is_braked=is_braked)
-    due, kept = found.due.total(), found.kept.total()
-    parts = [
-        counted(found.moving, "is moving", "are moving") if found.moving else "",
-        f"{counted(due, 'leaves', 'leave')} {at(min(found.due), observed.now)}" if due else "",
-        f"{kept} cannot move" if kept else "",
-        f"{counted(found.resting, 'is', 'are')} not due to leave" if found.resting else "",
-        *(counted(found.holds[hold], *_HOLDS.get(hold, _WAITS)) for hold in Hold if hold in found.holds),
-    ]
-    number = found.total
-    return (f"{counted(number, 'application')}: {', '.join(filter(None, parts))}",) if number else ()
+    leave = f"leave {at(min(found.due), observed.now)}" if found.due else ""
+    fates = (
+        (found.moving, "is moving", "are moving"),
+        (found.due.total(), leave.replace("leave", "leaves", 1), leave),
+        (found.kept.total() + found.holds[Hold.HELD], "cannot move", "cannot move"),
+        (found.resting, "has no planned eviction", "have no planned eviction"),
+        (found.holds[Hold.KEPT], "stays on purpose", "stay on purpose"),
+        (found.holds[Hold.WAITING], "waits to leave", "wait to leave"),
+    )
+    parts, who = [counted(*fate) for fate in fates if fate[0]], counted(found.total, "application")
+    said = f": {', '.join(parts)}" if len(parts) > 1 else "".join(parts).lstrip("0123456789")
+    return (f"{who}{said}",) if parts else ()
 
 
 def doubtful_clusters(observed: Observed) -> Iterator[Finding]:

@@ -92,12 +92,10 @@ def engaged_brake(observed: Observed) -> Iterator[Finding]:
         return
     brake, message = observed.brake.brake, observed.brake.message
     if brake.overruled:
-        said = "the brake is released by hand, until the fleet looks well again"
+        said = "the brake was released by hand: evictions are allowed until the fleet looks well again"
         yield Finding(Severity.SOON, "brake", said, next="leeward brake status")
     elif brake.engaged:
-        said = f": {message}" if message else ""
-        yield needs_somebody(
-            "brake", f"the brake is engaged{since(brake.since, observed.now)}{said}", next="leeward brake status"
-        )
+        said = f"the brake is engaged{since(brake.since, observed.now)}{': ' * bool(message)}"
+        yield needs_somebody("brake", f"{said}{message}", next="leeward brake status")
     elif observed.brake.reason == VANISHED:
         yield needs_somebody("brake", f"clusters have vanished: {message}", next="kubectl get clusters")

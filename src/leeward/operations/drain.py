@@ -109,7 +109,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     if held is not None:
         if held.reason == HeldReason.NOTHING_TO_GAIN:
             return Copy(workload, f"stays: {held.message}", staying=True)
-        said = f"eviction held. {cause_in(held.reason, held.message)}"
+        said = f"cannot move. {cause_in(held.reason, held.message)}"
         return Copy(workload, "waits for its turn" if held.reason == HeldReason.WAITING_FOR_TURN else said)
     return Copy(workload, f"{counted(target.replicas, 'replica')} to move" if target.replicas else "to move")
 

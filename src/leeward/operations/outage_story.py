@@ -47,8 +47,8 @@ SENTENCES: Mapping[StepKind, tuple[Tone, str]] = {
     StepKind.NO_EXECUTE: (Tone.BAD, "{cluster} has the taint {reason}"),
     StepKind.BRAKE_ENGAGED: (Tone.NEEDS_SOMEBODY, "the brake engages, and stops automatic evictions"),
     StepKind.BRAKE_RELEASED: (Tone.PLAIN, "the brake is released"),
-    StepKind.HELD: (Tone.NEEDS_SOMEBODY, "the eviction of {who} is held: {reason}"),
-    StepKind.KEPT: (Tone.PLAIN, "{who} {stay} there: {reason}"),
+    StepKind.HELD: (Tone.NEEDS_SOMEBODY, "{who} cannot move: {reason}"),
+    StepKind.KEPT: (Tone.PLAIN, "{who} {stay} in {cluster}: {reason}"),
     StepKind.WITHDRAWN: (Tone.GOOD, "{evictions} withdrawn: the copies in {cluster} serve again"),
     StepKind.RETURNED: (Tone.GOOD, "{cluster} is Ready again"),
     StepKind.CLEANED: (Tone.PLAIN, "the old copies of {applications} are deleted in {cluster}"),
@@ -62,15 +62,14 @@ def is_running(outage: ClusterOutage) -> bool:
 
 
 def headline_of(outage: ClusterOutage, now: datetime) -> str:
-    """`fra-2 failed 11 min 30 s ago and is not back: 24 of 34 applications moved, 3 are moving, 1 eviction is held`"""
+    """`fra-2 failed 11 min 30 s ago and is not back: 24 of 34 applications moved, 3 are moving, 1 cannot move`"""
     status, cluster = outage.status, outage.spec.cluster
     if is_running(outage):
         failed = _failed(outage, now) if status.failures > 1 else f"failed {_lasted(outage, now)} ago"
         return f"{cluster} {failed} and is not back: {tally(outage)}"
     ended = status.returned_at
-    if ended is None:
-        took = "has left the fleet"
-    else:
+    took = "has left the fleet"
+    if ended is not None:
         took = _failed(outage, ended) if status.failures > 1 else f"was down for {_lasted(outage, ended)}"
     more = " (the old copies are not deleted there yet)" if status.phase is OutagePhase.RETURNED else ""
     return f"{cluster} {took}: {tally(outage)}{more}"
@@ -86,7 +85,7 @@ def _lasted(outage: ClusterOutage, until: datetime) -> str:
 
 
 def tally(outage: ClusterOutage) -> str:
-    """`24 of 34 applications moved, 3 are moving, 1 eviction is held`: zeros are left out."""
+    """`24 of 34 applications moved, 3 are moving, 1 cannot move`: zeros are left out."""
     status, gone = outage.status, gone_since(outage)
     if not status.applications:
         were, are = ("was", "is") if gone == 1 else ("were", "are")
@@ -94,8 +93,8 @@ def tally(outage: ClusterOutage) -> str:
     counts = [
         (status.moving, "is moving", "are moving"),
         (status.due, "has not moved yet", "have not moved yet"),
-        (status.kept, "stays", "stay"),
-        (status.held, "eviction is held", "evictions are held"),
+        (status.kept, "stays on purpose", "stay on purpose"),
+        (status.held, "cannot move", "cannot move"),
         (status.returned, f"serves in {outage.spec.cluster} again", f"serve in {outage.spec.cluster} again"),
         (gone, f"is {GONE}", f"are {GONE}"),
     ]
@@ -130,7 +129,7 @@ def _waited(outage: ClusterOutage) -> str:
     steps = (step for step in outage.status.steps if step.kind is StepKind.LEFT)
     wave = next((step for step in steps if step.at <= slowest.left_at <= (step.until or step.at)), None)
     is_by_taint = wave is not None and wave.tolerated_seconds is not None
-    return f", of which {long_span(waits)} {'are thresholds and tolerations' if is_by_taint else 'are before it left'}"
+    return f", of which {long_span(waits)} {'was configured waiting time' if is_by_taint else 'passed before it left'}"
 
 
 def story_of(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> list[StoryLine]:
@@ -168,21 +167,19 @@ def _told(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
 def _wave(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
     """Lines of a wave: when they left; and how many are healthy, since when, where that is known."""
     tolerated = step.tolerated_seconds
-    why = f" (toleration: {long_span(tolerated)})" if tolerated else ""
-    to = f", to {', '.join(step.to)}" if step.to else ""
+    why = f", after a toleration of {long_span(tolerated)}" if tolerated else ""
+    to = f" for {' and '.join(step.to)}" if step.to else ""
     leave = "leaves" if step.applications == 1 else "leave"
-    yield _line(outage, step.at, Tone.LEAVES, f"{_leaving(outage, step)} {leave}{why}{to}")
+    yield _line(outage, step.at, Tone.LEAVES, f"{_leaving(outage, step)} {leave}{to}{why}")
     if not step.healthy:
         return
     if step.healthy >= step.applications:
         all_of = _leaving(outage, step)
-        said = f"{all_of} healthy" if step.applications == 1 else f"all {all_of} healthy"
+        said = f"{all_of} is healthy" if step.applications == 1 else f"all {all_of} are healthy"
     else:
-        said = f"{step.healthy} of {step.applications} applications healthy"
-    if step.healthy_at is None:
-        yield StoryLine(None, None, Tone.GOOD, said)
-    else:
-        yield _line(outage, step.healthy_at, Tone.GOOD, said)
+        said = f"{step.healthy} of {_applications(step.applications)} {'is' if step.healthy == 1 else 'are'} healthy"
+    at = step.healthy_at
+    yield StoryLine(None, None, Tone.GOOD, said) if at is None else _line(outage, at, Tone.GOOD, said)
 
 
 def _leaving(outage: ClusterOutage, step: OutageStep) -> str:

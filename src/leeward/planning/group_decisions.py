@@ -222,10 +222,10 @@ class _Group:
         """Decision for this member where all that are `moving` reach the cluster; None where one does not."""
         decided: dict[str, Decision] = {}
         for name in sorted(moving, key=lambda each: each not in self.refused_by):
-            binding = self.members[name].binding
-            found = self._to(goal, name)
+            binding, found = self.members[name].binding, self._to(goal, name)
             if isinstance(found, str):
-                self.refusals.append(f"{self._named(name)} cannot move to {goal}. {found[:1].upper()}{found[1:]}")
+                who, why = self._named(name), f"{found[:1].upper()}{found[1:]}"
+                self.refusals.append(f"{who} cannot move to {goal}. {why.replace(' policy ', f' policy of {who} ', 1)}")
                 self.refused_by.add(name)
                 break
             decided[name] = found
@@ -313,7 +313,7 @@ class _Group:
         """Decision that it stays where it is: its size follows its template, and evictions that are finished end."""
         snapshot, place = self.members[self.own], place_of(self.members[self.own])
         why = self.refusals[0] if self.refusals else "no cluster takes all members"
-        message, spec = f"group {self.name} does not move, because {why}", snapshot.binding.spec
+        message, spec = f"group {self.name} moves only as a whole, and {why}", snapshot.binding.spec
         stays = self._asked(replace(snapshot, settings=replace(snapshot.settings, withdraw=False)), self.fleet.keys())
         opened = leaving(stays).keys() - leaving(snapshot).keys()
         if place and target_of(stays.clusters) == place and not opened:

@@ -47,10 +47,10 @@ def test_a_step_that_only_went_well_is_left_out(reason: str) -> None:
     [
         ("Apply policy(pay/ledger) succeed", "policy pay/ledger claims the template"),
         (
-            "fra-2 is down (since 2026-11-29T22:50:52Z): the eviction of the copy is held. Its policy allows fra-2 "
-            "only, and fra-2 is down. 3 replicas stay, not evicted from fra-2 (x:NoExecute), because there is no place "
+            "fra-2 is down (since 2026-11-29T22:50:52Z): the copy in fra-2 stays. The policy allows fra-2 "
+            "only, and fra-2 is down. 3 replicas stay in fra-2 (x:NoExecute), because there is no place "
             "to go: 0/6 clusters are available: 1 cluster(s) had untolerated taint {x}.",
-            "fra-2 is down (since 29 Nov 22:50:52): the eviction of the copy is held. Its policy allows fra-2 only, "
+            "fra-2 is down (since 29 Nov 22:50:52): the copy in fra-2 stays. The policy allows fra-2 only, "
             "and fra-2 is down.",
         ),
     ],

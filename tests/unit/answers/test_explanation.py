@@ -93,7 +93,7 @@ def test_what_has_failed_over_is_said_to_stay_though_it_would_be_placed_otherwis
     told = explain_binding(picture_of([cluster("a"), cluster("b"), cluster("c")], [moved]), key_of_binding(moved))
     assert told.why[1:] == [
         "If the application were placed again now, 2 of 3 clusters would be eligible: a, b.",
-        "3 replicas would be divided by weight: a 3 * 1/3 = 1.00, would get 1; b 3 * 2/3 = 2.00, would get 2.",
+        "3 replicas would be divided by weight: a would get 1 (3 * 1/3 = 1.00), b would get 2 (3 * 2/3 = 2.00).",
         NOTHING_MOVES,
     ]
     home = msgspec.structs.replace(moved, spec=msgspec.structs.replace(moved.spec, clusters=targets(a=1, b=2)))
@@ -138,8 +138,8 @@ def test_a_claim_that_nothing_needs_any_more_is_said_to_stay(follows: bool | Non
 @pytest.mark.parametrize(
     ("held", "said"),
     [
-        (False, "the copy in a is deleted when the cluster is back"),
-        (True, "the copy in a is deleted when the cluster is back and the new copy is healthy"),
+        (False, "the copy in a is deleted when a is back"),
+        (True, "the copy in a is deleted when a is back and the new copy is healthy"),
     ],
 )
 def test_what_becomes_of_a_copy_in_a_lost_cluster_depends_on_what_replaces_it(*, held: bool, said: str) -> None:

@@ -88,11 +88,11 @@ def test_the_headline_of_an_outage_is_the_service_and_the_cause_comes_after_it()
     lost = [row(name, RowState.HELD, "why", ServiceLevel.NOBODY) for name in "ab"]
     less = row("c", RowState.DUE, serving=ServiceLevel.FEWER)
     story = told([M1, dead("m2")], [*lost, less, row("d", serving=ServiceLevel.STARTING)])
-    assert story.headline == "2 of 4 applications serve nobody, 1 with fewer replicas"
+    assert story.headline == "2 of 4 applications are down, 1 serves with fewer replicas"
     assert story.detail.startswith("m2 has been down for 0 s. ")
     assert told([M1, dead("m2")], [less]).headline == "1 of 1 application serves with fewer replicas"
     braked = told([dead("m1"), dead("m2")], lost, Brake(since=at(0)))
-    assert braked.headline == "2 of 2 applications serve nobody"
+    assert braked.headline == "2 of 2 applications are down"
     assert braked.detail == "2 of 2 clusters seem to be down: the brake stops evictions."
 
 

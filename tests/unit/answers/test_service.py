@@ -77,11 +77,14 @@ def test_what_the_brake_holds_in_clusters_that_fail_serves_nobody() -> None:
         ("fewer", 2, 4),
     ]
     assert answer_of(told) == (
-        "1 of 2 applications would serve nobody, 1 with fewer replicas; in total, 6 of 8 replicas would be missing"
+        "1 of 2 applications would be down, 1 would serve with fewer replicas; in total, 6 of 8 replicas would be "
+        "missing"
     )
     gone = of(told.applications, "gone")
     assert (gone.fate, gone.reason) == (Fate.STAYS, "")
-    assert gone.message == "the application stays in a, b, where nothing serves, since the brake stops the eviction"
+    assert (
+        gone.message == "the application stays in a, b, where no replica is ready, because the brake stops the eviction"
+    )
     losses = {each.loss: each for each in survey(state, losses_by(state, "cluster", 3)).losses}
     loss = losses["a+b+c"]
     assert (loss.braked, loss.nobody, loss.wanting) == (True, 1, 2)

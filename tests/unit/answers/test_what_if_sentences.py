@@ -9,9 +9,9 @@ from leeward.answers.what_if import ApplicationFate, Fate, WhatIf, who_is
 from leeward.answers.what_if_sentences import answer_of, brake_sentence
 
 ONE = {
-    Fate.CHANGED: "serves with all replicas",
-    Fate.MOVES: "serves with all replicas",
-    Fate.KEPT: "would stay where it is, since its eviction would be held",
+    Fate.CHANGED: "would serve with all replicas",
+    Fate.MOVES: "would serve with all replicas",
+    Fate.KEPT: "would not move",
     Fate.STAYS: "would stay where it is",
 }
 WELL, FEWER, NOBODY = 3, 1, 0
@@ -61,9 +61,9 @@ def test_one_application_is_told_of_by_itself(fate: Fate) -> None:
 
 @pytest.mark.parametrize("fate", Fate)
 def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fate) -> None:
-    said = "1 application is affected: it would serve"
-    assert answer((fate, NOBODY)) == f"{said} nobody"
-    assert answer((fate, FEWER), waiting=2) == f"{said} with 1 of 3 replicas, and 2 would wait for a node"
+    said = "1 application is affected: it would"
+    assert answer((fate, NOBODY)) == f"{said} be down"
+    assert answer((fate, FEWER), waiting=2) == f"{said} serve with 1 of 3 replicas, and 2 would wait for a node"
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,12 @@ def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fa
         ),
         (
             ((Fate.NO_ROOM, NOBODY), (Fate.MOVES, WELL)),
-            "1 of 2 applications would serve nobody; in total, 3 of 6 replicas would be missing",
+            "1 of 2 applications would be down; in total, 3 of 6 replicas would be missing",
         ),
         (
             ((Fate.STAYS, NOBODY), (Fate.MOVES, FEWER), (Fate.MOVES, WELL)),
-            "1 of 3 applications would serve nobody, 1 with fewer replicas; in total, 5 of 9 replicas would be missing",
+            "1 of 3 applications would be down, 1 would serve with fewer replicas; in total, 5 of 9 replicas would be "
+            "missing",
         ),
         (
             ((Fate.HELD, FEWER), (Fate.MOVES, WELL)),
@@ -110,8 +111,8 @@ def test_clusters_are_named_as_in_a_sentence(names: list[str], said: str) -> Non
 @pytest.mark.parametrize(
     ("braked", "said"),
     [
-        (True, "in this simulation the brake would be engaged, and would stop automatic evictions"),
-        (False, "the brake would not engage"),
+        (True, "in this simulation, the brake would stop automatic evictions"),
+        (False, "the brake would not stop automatic evictions"),
     ],
 )
 def test_a_simulated_brake_is_not_taken_for_the_one_that_is(braked: bool, said: str) -> None:

@@ -166,7 +166,7 @@ def test_a_drain_tells_what_moves_what_is_held_and_what_stays(
     assert out.splitlines() == [
         "member1 is being drained (taint leeward.dev/drain:NoExecute)",
         "  Deployment default/daemon: stays, because its policy tolerates the taint",
-        "  Deployment default/full: eviction held. no room",
+        "  Deployment default/full: cannot move. no room",
         "  Deployment default/web: 1 replica to move",
         "  Deployment default/web: moved",
         "  Deployment default/full: moving, until its replacement is healthy",

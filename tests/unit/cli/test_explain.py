@@ -30,7 +30,7 @@ def test_what_is_held_comes_first_and_exits_with_1(file: Path, capsys: pytest.Ca
     lines = out.split("\n")
     assert (code, err) == (1, "")
     assert lines[0] == "Deployment default/nginx, 2 replicas, as of 00:00:00 UTC, 1 Jan 2026"
-    assert lines[2] == "! Eviction held (NoPlaceToGo): Its policy allows a only, and a is down."
+    assert lines[2] == "! Cannot move (NoPlaceToGo): The policy allows a only, and a is down."
     assert [line for line in lines if line.isupper() and not line.startswith(" ")] == [
         "WHERE",
         "WHY",

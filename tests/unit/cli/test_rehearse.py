@@ -39,7 +39,7 @@ def test_what_holds_exits_with_0_and_what_does_not_with_1_and_says_by_how_much(
     assert lines[0] == "eu-goes, on a copy of test, as of 00:00:00 UTC, 1 Jan 2026; nothing is changed"
     assert "  +0 s          a dies" in lines
     assert not any("goes from" in line for line in lines), "the story of the outage tells it"
-    told = next(line for line in lines if line.endswith("default/nginx leaves (toleration: 5 min), to b"))
+    told = next(line for line in lines if line.endswith("default/nginx leaves for b, after a toleration of 5 min"))
     assert "+10 min 30 s  >" in told, "since the first failed probe"
     fails = scenario(tmp_path, f"{DIES}  expect:\n  - recoveredWithin: 10m\n  - neverFewerThan: 3\n  - brake: idle\n")
     code, out, _ = call_verb(capsys, "rehearse", fails, "--from", file)
@@ -52,7 +52,7 @@ def test_what_holds_exits_with_0_and_what_does_not_with_1_and_says_by_how_much(
     ("steps", "told"),
     [
         (DIES, "v at the end all replicas of 1 application serve; nothing was expected of it"),
-        ("  steps:\n  - {at: 0s, fail: [a, b, c]}\n", "! at the end 1 of 1 application serves nobody; nothing was"),
+        ("  steps:\n  - {at: 0s, fail: [a, b, c]}\n", "! at the end 1 of 1 application is down; nothing was"),
         ("  steps:\n  - {at: 14m, fail: [a]}\n", "! at the end 1 of 1 application serves with fewer replicas; nothing"),
     ],
 )

@@ -97,7 +97,7 @@ def test_evictions_that_are_kept_or_wait_are_counted(server: JsonServer, run: Ru
     holds(server, "shop", "WaitingForTurn")
     told = " ".join(run()[1].split())
     assert (
-        "1 application is not evicted, because an eviction would gain nothing (NothingToGain): see `leeward explain "
+        "1 application is not evicted, because a move would not help (NothingToGain): see `leeward explain "
         "deployment/web -n x --kubeconfig " in told
     )
     assert (
@@ -108,9 +108,9 @@ def test_evictions_that_are_kept_or_wait_are_counted(server: JsonServer, run: Ru
     holds(server, "settings", "NothingToGain", "ConfigMap")
     holds(server, "shop", "VolumesStay")
     told = " ".join(run()[1].split())
-    many = "2 applications are not evicted, because an eviction would gain nothing (NothingToGain): see for example `"
+    many = "2 applications are not evicted, because a move would not help (NothingToGain): see for example `"
     assert many in told, "a ConfigMap is none, as in the Outage"
-    assert "; 1 application is not evicted, because volumes would stay behind (VolumesStay): see `leeward " in told
+    assert "; 1 application is not evicted, because volumes cannot move (VolumesStay): see `leeward " in told
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

@@ -162,7 +162,7 @@ def test_a_row_cannot_be_forged_by_what_others_have_written(tmp_path: Path, serv
     kubeconfig = tmp_path / "elsewhere" / "kubeconfig"
     _, out, _ = run("drain", "member1", "--timeout", "0s", "--kubeconfig", kubeconfig)
     assert out.splitlines()[1:] == [
-        r"  Deployment default/web: eviction held. no room\n  Deployment default/other: moved\x1b[2K\u202e"
+        r"  Deployment default/web: cannot move. no room\n  Deployment default/other: moved\x1b[2K\u202e"
     ]
 
 

@@ -34,9 +34,9 @@ def test_a_running_outage_is_told_first_and_as_a_whole(file: Path, capsys: pytes
     assert (code, err, lines[0]) == (1, "", "test, as of 00:00:00 UTC, 1 Jan 2026: 2 outages")
     assert lines[2:4] == [
         "! eu-2 failed 11 min 30 s ago and is not back: 11 of 14 applications moved, 1 is moving, 1 has not",
-        "      moved yet, 1 eviction is held",
+        "      moved yet, 1 cannot move",
     ]
-    assert "  23:59:00  +10 min 30 s  !  the eviction of default/ledger is held: NoPlaceToGo" in lines
+    assert "  23:59:00  +10 min 30 s  !  default/ledger cannot move: NoPlaceToGo" in lines
     assert "v us-1 was down for 19 min 8 s: 4 of 4 applications moved; 31 Dec 2025 15:43:20 to 16:02:28" in lines
     assert max(map(len, lines)) <= COLUMNS
 
@@ -118,8 +118,8 @@ def test_the_report_says_what_happened_what_was_held_and_how_long_it_took(
     code, out, _ = call_verb(capsys, "timeline", "-o", "markdown", "--from", file)
     assert code == 1
     assert "## eu-2, 23:48:30 UTC, 31 Dec 2025" in out
-    assert "| 23:59:52 | +11 min 22 s | 2 of 3 applications healthy |" in out
-    assert "| default/ledger | NoPlaceToGo | Its policy allows eu-2 only, and eu-2 is down. | Held |" in out
+    assert "| 23:59:52 | +11 min 22 s | 2 of 3 applications are healthy |" in out
+    assert "| default/ledger | NoPlaceToGo | The policy allows eu-2 only, and eu-2 is down. | Held |" in out
     assert "| default/mailer | us-1:3 | 23:59:00 | 23:59:52 | 11 min 22 s |" in out
     assert "8 more applications are counted, and not listed." in out
 

@@ -39,7 +39,7 @@ def file(tmp_path: Path) -> Path:
 def test_what_finds_room_exits_with_0_and_says_when(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call_verb(capsys, "what-if", "--fail", "a", "--at", "+10m", "--from", file)
     lines = out.split("\n")
-    assert (code, err, lines[2]) == (0, "", "v 1 application is affected: it serves with all replicas")
+    assert (code, err, lines[2]) == (0, "", "v 1 application is affected: it would serve with all replicas")
     assert "  Deployment default/nginx  a:2 b:2  b:4" in lines
     assert "  +10 min 30 s  a is not Ready; no new replica is placed there" in lines
     assert "  +20 min 30 s  1 application leaves" in lines
@@ -62,7 +62,7 @@ def test_what_finds_no_room_while_it_lasts_exits_with_1_though_all_come_back(
     code, out, _ = call_verb(capsys, *asked)
     assert (code, out.split("\n")[2]) == (
         1,
-        "! 1 application is affected: it would serve nobody",
+        "! 1 application is affected: it would be down",
     )
     assert "APPLICATION SERVE OF CORES MISSING THEN IN" in [" ".join(line.split()) for line in out.split("\n")]
     told = json.loads(call_verb(capsys, *asked, "-o", "json")[1])
@@ -165,7 +165,7 @@ def test_a_cordon_that_keeps_something_out_is_named_with_what_it_would_give(
     path.write_bytes(encode_state(picture_of([cluster("a"), cluster("b", taints=(CORDON,))], [app])))
     code, out, _ = call_verb(capsys, "what-if", "--fail", "a", "--from", path)
     assert code == 1
-    assert "WHAT WOULD HELP\n  uncordon b: the application would fit\n      leeward uncordon b\n" in out
+    assert "WHAT WOULD HELP\n  uncordon b, then the application would fit\n      leeward uncordon b\n" in out
 
 
 def test_a_loss_that_is_covered_and_leaves_a_cluster_full_is_noted(

@@ -113,7 +113,7 @@ def test_outages_are_told_where_there_is_something_new_to_say() -> None:
             "leeward.dev/ClusterOutage",
             "True",
             "Tolerated",
-            "a is down (since 2026-01-01T00:00:30Z): the copy stays there, because its policy tolerates "
+            "a is down (since 2026-01-01T00:00:30Z): the copy in a stays, because the policy tolerates "
             "the outage for ever.",
             at(60),
         ),

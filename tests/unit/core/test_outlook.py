@@ -226,20 +226,20 @@ def test_each_outcome_is_told_of_its_outage() -> None:
     uncollected = lost("member1", "StatusCollectionFailed")
     assert told_of(PLACED, uncollected, cluster("member2"))[:2] == (
         Outcome.NOT_COLLECTED,
-        "the copy stays there, because a cluster that could not be observed is not taken for dead.",
+        "the copy in member1 stays, because a cluster that cannot be observed may be well.",
     )
     off = PlacementSettings(evict=False)
     assert told_of(PLACED, driven_out("member1"), cluster("member2"), settings=off)[:2] == (
         Outcome.NOT_EVICTED,
-        "the copy stays there, because evictions are switched off.",
+        "the copy in member1 stays, because evictions are switched off.",
     )
     assert told_of(TOLERANT, driven_out("member1"), cluster("member2"))[:2] == (
         Outcome.TOLERATED,
-        "the copy stays there, because its policy tolerates the outage for ever.",
+        "the copy in member1 stays, because the policy tolerates the outage for ever.",
     )
     braked = told_of(PLACED, driven_out("member1"), cluster("member2"), brake=True)
     assert braked[0] == Outcome.HELD
-    assert braked[1].startswith("the eviction of the copy is held. Too many clusters are down")
+    assert braked[1].startswith("the copy in member1 stays. Too many clusters are down")
 
 
 def test_a_copy_that_gets_nothing_for_it_is_held_and_the_reason_is_told() -> None:
@@ -248,11 +248,8 @@ def test_a_copy_that_gets_nothing_for_it_is_held_and_the_reason_is_told() -> Non
     nowhere = told_of(alone, there, seconds=10)
     assert nowhere[0] == Outcome.HELD
     assert nowhere[1] == (
-        "the eviction of the copy, due at 2026-01-01T00:05:00Z, is held. Its policy allows member1 only, and "
-        "member1 is down. "
-        "1 replica stays, not evicted from member1 "
-        "(cluster.karmada.io/not-ready:NoExecute), because there is no place to go: 0/1 clusters are available: "
-        "1 cluster(s) had untolerated taint {cluster.karmada.io/not-ready:NoSchedule}."
+        "the copy in member1 is due to leave at 2026-01-01T00:05:00Z, but stays. The policy allows member1 only, and "
+        "member1 is down."
     )
     over = told_of(alone, there, seconds=300)
     assert over == nowhere == (Outcome.HELD, nowhere[1], at(300))
@@ -306,5 +303,7 @@ def test_replicas_that_will_find_no_room_are_told_beside_those_that_move() -> No
     assert told is not None
     (outlook,) = told.outlooks
     assert (outlook.outcome, outlook.at, outlook.to) == (Outcome.EVICTION, at(600), ("member2",))
-    assert "2 replicas stay, not evicted from member1 " in outlook.why
-    assert outlook.why.startswith("No room for all replicas: member1 is down, member2 has too little free capacity. ")
+    assert "2 replicas stay in member1 " in outlook.why
+    assert outlook.why.startswith(
+        "No room for all replicas, because member1 is down, and member2 has too little free capacity. "
+    )

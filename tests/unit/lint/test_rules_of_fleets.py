@@ -92,7 +92,7 @@ def test_what_would_find_no_room_elsewhere_is_told(room: int, found: list[str]) 
     if found:
         assert report.findings[0].sentence == (
             "If cluster a is lost, 2 replicas of Deployment default/nginx cannot move. "
-            "Its policy allows a and b only, and b has too little free capacity."
+            "The policy allows a and b only, and b has too little free capacity."
         )
 
 
@@ -108,7 +108,7 @@ def test_what_finds_no_place_now_is_told() -> None:
     state = fleet([roomy("a", 1), roomy("b", 1)], app(AGGREGATED, 5), policies=[policy(AGGREGATED)])
     report = linted(state)
     assert rules_in(report) == ["LW006"]
-    why = "Its policy allows a and b only, and a and b have too little free capacity."
+    why = "The policy allows a and b only, and a and b have too little free capacity."
     assert report.findings[0].sentence == f"Deployment default/nginx fits in no cluster now: {why}"
 
 
@@ -163,13 +163,13 @@ def test_a_lazy_policy_has_not_begun_to_select(activation: Literal["", "Lazy"], 
     [
         (
             ("a", "gone"),
-            "allows only one joined cluster, a: if a is lost, the policy's applications cannot move; gone",
+            "if a is lost, the policy's applications cannot move; the policy also names gone, which has not joined",
         ),
         (
             ("gone",),
-            "nothing that it selects is placed; gone, which it names, has not joined",
+            "nothing that it selects is placed; the policy also names gone, which has not joined",
         ),
-        (("membr1",), "is placed; membr1, which it names, has not joined (is member1 meant?)"),
+        (("membr1",), "is placed; the policy also names membr1, which has not joined (is member1 meant?)"),
     ],
 )
 def test_clusters_that_have_not_joined_are_no_second_place(names: tuple[str, ...], sentence: str) -> None:

@@ -145,8 +145,8 @@ def test_a_copy_that_is_kept_by_choice_is_not_missed_while_another_one_serves() 
     [
         (
             "NoPlaceToGo",
-            "Its policy allows m1 only, and m1 is down. 2 replicas stay: 0/6 clusters",
-            "Its policy allows",
+            "The policy allows m1 only, and m1 is down. 2 replicas stay: 0/6 clusters",
+            "The policy allows",
         ),
         ("BrakeEngaged", "not evicted from m1, because too many clusters are down", "The brake stops evictions"),
         ("NothingToGain", "kept in m1. Leaving gains nothing", "kept in m1. Leaving gains nothing"),

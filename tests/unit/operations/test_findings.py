@@ -127,8 +127,8 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
     seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), ready("elsewhere"), bindings=there)
     (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
     assert finding.details == (
-        "5 applications: 1 is moving, 1 leaves at 02:45:17 (in 4 min), 1 is not due to leave, 1 stays on purpose, "
-        "1 waits for its turn",
+        "5 applications: 1 is moving, 1 leaves at 02:45:17 (in 4 min), 1 has no planned eviction, "
+        "1 stays on purpose, 1 waits to leave",
     )
 
 
@@ -144,7 +144,7 @@ def test_an_application_is_due_later_by_the_time_that_nobody_watched() -> None:
     )
     seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), bindings=(tolerant,), leases=(heartbeat,))
     (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
-    assert finding.details == ("1 application: 1 leaves at 02:47:17 (in 6 min)",)
+    assert finding.details == ("1 application leaves at 02:47:17 (in 6 min)",)
 
 
 def test_an_application_is_due_when_its_own_mark_says_so_before_its_cluster_has_the_taint() -> None:
@@ -154,7 +154,7 @@ def test_an_application_is_due_when_its_own_mark_says_so_before_its_cluster_has_
     marked = msgspec.structs.replace(moving, status=msgspec.structs.replace(moving.status, aggregated_status=(mark,)))
     found = findings_of(observed(dead("fra-2"), bindings=(marked, rest)))
     (finding,) = (each for each in found if each.about == "cluster/fra-2")
-    assert finding.details == ("2 applications: 1 leaves at 02:45:17 (in 4 min), 1 is not due to leave",)
+    assert finding.details == ("2 applications: 1 leaves at 02:45:17 (in 4 min), 1 has no planned eviction",)
 
 
 def test_the_brake_holds_what_is_in_a_dead_cluster_and_is_not_due_yet() -> None:
@@ -163,8 +163,8 @@ def test_the_brake_holds_what_is_in_a_dead_cluster_and_is_not_due_yet() -> None:
     there = (binding("a", "fra-2"), binding("b", "fra-2", placement=forever), binding("c", leaving="fra-2"))
     engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters seem to be down")
     for brake, what in (
-        (engaged, "1 is moving, 1 is not due to leave, 1 cannot leave"),
-        (None, "1 is moving, 2 are not due to leave"),
+        (engaged, "1 is moving, 1 cannot move, 1 has no planned eviction"),
+        (None, "1 is moving, 2 have no planned eviction"),
     ):
         found = findings_of(observed(dead("fra-2"), bindings=there, brake=brake))
         (lost,) = (each for each in found if each.about == "cluster/fra-2")
@@ -212,7 +212,7 @@ def test_only_what_is_held_needs_somebody_and_what_is_kept_does_not(reason: str,
     assert found[0] is hold
     findings = findings_of(observed(ready("a"), bindings=(web,)))
     assert [finding.sentence for finding in findings] == (
-        [f"Deployment payments/web is held ({reason}, since 02:30:17, 11 min ago): {cause_in(reason, 'why')}"]
+        [f"Deployment payments/web cannot move ({reason}, since 02:30:17, 11 min ago): {cause_in(reason, 'why')}"]
         if hold is Hold.HELD
         else []
     )
@@ -231,11 +231,11 @@ def test_a_reason_is_told_once_with_the_applications_that_share_it() -> None:
     held = tuple(binding(f"web-{index}", "a", held="NoPlaceToGo") for index in range(12))
     other = binding("api", "a", held="BrakeEngaged")
     shared, alone = findings_of(observed(ready("a"), bindings=(other, *held)))
-    assert shared.sentence == "12 are held (NoPlaceToGo, since 02:30:17, 11 min ago): why"
+    assert shared.sentence == "12 resources cannot move (NoPlaceToGo, since 02:30:17, 11 min ago): why"
     assert shared.details[0].startswith("Deployment payments/web-0, Deployment payments/web-1, ")
     assert shared.details[0].endswith("Deployment payments/web-9, and 2 more")
     assert shared.next == "leeward explain deployment/web-0 -n payments"
-    assert alone.sentence.startswith("Deployment payments/api is held (BrakeEngaged, since")
+    assert alone.sentence.startswith("Deployment payments/api cannot move (BrakeEngaged, since")
     assert alone.details == ()
 
 
@@ -253,7 +253,7 @@ def test_who_serves_nobody_comes_first_then_who_serves_with_fewer() -> None:
     there = (whole, starts, fewer, nobody, binding("last", "c"))
     found = findings_of(observed(draining, dead("a"), ready("b"), bindings=there, brake=brake))
     assert [(each.about, each.sentence) for each in found[:2]] == [
-        ("applications", "1 of 5 applications serves nobody"),
+        ("applications", "1 of 5 applications is down"),
         ("applications", "1 of 5 applications serves with fewer replicas than wanted"),
     ]
     assert found[0].details == (
@@ -434,7 +434,7 @@ def test_a_brake_is_a_finding_while_it_is_engaged_or_overruled() -> None:
     ]
     overruled = BrakeReading(Brake(overruled=True), "released by hand")
     assert told(observed(brake=overruled)) == [
-        (Severity.SOON, "the brake is released by hand, until the fleet looks well again")
+        (Severity.SOON, "the brake was released by hand: evictions are allowed until the fleet looks well again")
     ]
     assert findings_of(observed(brake=BrakeReading(Brake(), "0 of 4"))) == []
 

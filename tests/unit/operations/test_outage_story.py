@@ -21,21 +21,21 @@ def with_steps(outage: ClusterOutage, *steps: OutageStep) -> ClusterOutage:
     return replace(outage, status=replace(outage.status, steps=steps))
 
 
-@pytest.mark.parametrize(("tolerated", "said"), [(300, "are thresholds and tolerations"), (None, "are before it left")])
+@pytest.mark.parametrize(("tolerated", "said"), [(300, "was configured waiting time"), (None, "passed before it left")])
 def test_what_the_slowest_waited_for_is_a_toleration_only_where_a_taint_evicted(
     tolerated: int | None, said: str
 ) -> None:
     outage = running()
     steps = [replace(each, tolerated_seconds=tolerated) for each in outage.status.steps if each.kind is StepKind.LEFT]
     assert recovery_of(with_steps(outage, *steps)).endswith(f"of which 10 min 30 s {said}")
-    assert recovery_of(with_steps(outage)).endswith("of which 10 min 30 s are before it left"), (
+    assert recovery_of(with_steps(outage)).endswith("of which 10 min 30 s passed before it left"), (
         "nobody knows why it left"
     )
 
 
 DEAD = lost(NO_EXECUTE)
 NO_GAIN = {"due_at": at(630), "hold": held(HeldReason.NOTHING_TO_GAIN)}
-KEPT = "there: NothingToGain"
+KEPT = "in member1: NothingToGain"
 
 
 def kept(outage: ClusterOutage) -> list[str]:
@@ -79,7 +79,7 @@ def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:
     assert tally(render(record)) == "1 of 1 application moved, 1 is deleted or scaled to 0 since"
     outage = render(look(record, 710, DEAD, gone=("nginx",)))
     assert tally(outage) == "2 applications were there, and are deleted or scaled to 0 since"
-    assert "2 applications leave (toleration: 5 min), to member2" in [
+    assert "2 applications leave for member2, after a toleration of 5 min" in [
         line.sentence for line in story_of(outage, NOW, SettingsInForce())
     ]
 

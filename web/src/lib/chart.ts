@@ -119,7 +119,7 @@ function tolerationsOf(story: OutageStory, noExecute: number | null, axis: Axis)
     spans.push({
       from,
       to: Math.min(to, axis.to),
-      text: span(each).replace(" 0 s", ""),
+      text: span(each),
       kind: to > axis.now ? "ahead" : "wait",
     });
     from = to;

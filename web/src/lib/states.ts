@@ -52,7 +52,7 @@ export const CLUSTER_MARKS: Record<ClusterState, Mark & { tile: string }> = {
 };
 
 export const ROW_MARKS: Record<RowState, Mark> = {
-  Held: { word: "Held", icon: "held", tone: "solid" },
+  Held: { word: "Cannot move", icon: "held", tone: "solid" },
   NotPlaced: { word: "Not placed", icon: "held", tone: "solid" },
   Hindered: { word: "Hindered", icon: "held", tone: "solid" },
   Moving: { word: "Moving", icon: "moving", tone: "moving" },
@@ -64,9 +64,9 @@ export const ROW_MARKS: Record<RowState, Mark> = {
   InPlace: { word: "In place", icon: "ready", tone: "ok" },
 };
 
-/** Service of an application, worst first; solid is for those that serve nobody. */
+/** Service of an application, worst first; solid is for those that are down. */
 export const SERVICE_MARKS: Record<ServiceLevel, Mark> = {
-  Nobody: { word: "Serves nobody", icon: "notready", tone: "solid" },
+  Nobody: { word: "Down", icon: "notready", tone: "solid" },
   Fewer: { word: "Fewer replicas", icon: "failing", tone: "warn" },
   Starting: { word: "Starting", icon: "moving", tone: "plain" },
   Unknown: { word: "Not known", icon: "unknown", tone: "plain" },

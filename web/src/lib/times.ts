@@ -54,18 +54,30 @@ export function inFull(ms: number, zone: Zone): string {
   return `${DAYS[at.weekday]} ${at.day} ${MONTHS[at.month]} ${at.year}, ${clockTime(ms, zone)} ${zoneName(ms, zone)}`;
 }
 
-/** `12 s`, `4 min 0 s`, `2 h 5 min`, `3 d 4 h` */
+const UNITS = [
+  [86_400, "d"],
+  [3600, "h"],
+  [60, "min"],
+  [1, "s"],
+] as const;
+
+/** `12 s`, `4 min`, `4 min 30 s`, `2 h 5 min`, `3 d 4 h`: as the command line tells it. */
 export function span(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
-  if (whole < 60) return `${whole} s`;
-  const minutes = Math.floor(whole / 60);
-  if (minutes < 60) return `${minutes} min ${whole % 60} s`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 24) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  const first = UNITS.findIndex(([size]) => whole >= size);
+  if (first < 0) return "0 s";
+  const shown = UNITS.slice(first, first + 2);
+  const [last] = shown[shown.length - 1] ?? [1];
+  let rest = Math.floor((whole + Math.floor(last / 2)) / last) * last;
+  const parts: string[] = [];
+  for (const [size, name] of UNITS) {
+    if (rest >= size) parts.push(`${Math.floor(rest / size)} ${name}`);
+    rest %= size;
+  }
+  return parts.join(" ");
 }
 
-/** `in 12 s`, `now`, `1 min 0 s ago` */
+/** `in 12 s`, `now`, `1 min ago` */
 export function relative(ms: number, now: number): string {
   const seconds = Math.round((ms - now) / SECOND);
   if (seconds > 0) return `in ${span(seconds)}`;

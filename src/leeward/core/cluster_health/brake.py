@@ -200,9 +200,9 @@ def _decide_calm(
     release_at = watched.moved(calm_since) + timedelta(seconds=settings.release_seconds)
     if now >= release_at or brake.overruled:
         return BrakeDecision(Brake(silence=silence), f"released: {count}", over_at)
-    state = Brake(brake.since, calm_since, silence=silence)
     reason = "SilentAtOnce" if silence is not None and not silence.spent else _alarm(vanished)
-    return BrakeDecision(state, f"the alarm is over, and evictions begin again soon. Now {count}", release_at, reason)
+    message = f"evictions begin again at {format_time(release_at)}, unless more clusters fail. Now {count}"
+    return BrakeDecision(Brake(brake.since, calm_since, silence=silence), message, release_at, reason)
 
 
 def silent_until(

@@ -47,14 +47,14 @@ class Outcome(StrEnum):
 
 
 TAILS: Mapping[Outcome, str] = {
-    Outcome.EVICTION: "the copy there is evicted{at} and replaced in {to}, unless the cluster is back by then{why}",
-    Outcome.HELD: "the eviction of the copy{due} is held. {why}",
-    Outcome.TOLERATED: "the copy stays there, because its policy tolerates the outage for ever",
-    Outcome.NOT_EVICTED: "the copy stays there, because evictions are switched off",
-    Outcome.NOT_COLLECTED: "the copy stays there, because a cluster that could not be observed is not taken for dead",
+    Outcome.EVICTION: "the copy in {lost} is evicted{at} and replaced in {to}, unless {lost} is back by then{why}",
+    Outcome.HELD: "the copy in {lost}{due} stays. {why}",
+    Outcome.TOLERATED: "the copy in {lost} stays, because the policy tolerates the outage for ever",
+    Outcome.NOT_EVICTED: "the copy in {lost} stays, because evictions are switched off",
+    Outcome.NOT_COLLECTED: "the copy in {lost} stays, because a cluster that cannot be observed may be well",
     Outcome.NODES_NOT_READY: "nothing is evicted for that alone; `failover.application` in the policy moves copies "
     "that stay unhealthy",
-    Outcome.UNDECIDED: "Leeward decides about the copy there{at}",
+    Outcome.UNDECIDED: "Leeward decides about the copy in {lost}{at}",
 }
 
 
@@ -90,8 +90,8 @@ class Outlook:
         at = f" at {format_time(self.at)}" if self.at is not None else ""
         said = f"{self.why[:1].upper()}{self.why[1:]}"
         why = f"; {self.why}" if self.why and self.outcome is Outcome.EVICTION else said
-        to = listed(self.to) or "no other cluster"
-        tail = TAILS[self.outcome].format(at=at, due=at and f", due{at},", to=to, why=why)
+        lost, to = self.outage.cluster, listed(self.to) or "no other cluster"
+        tail = TAILS[self.outcome].format(at=at, due=at and f" is due to leave{at}, but", lost=lost, to=to, why=why)
         return f"{self.outage.head}: {tail.rstrip('.')}."
 
 
@@ -151,7 +151,7 @@ def with_last_seen(before: Sequence[Condition], after: Sequence[Condition], now:
     failing = find_condition(before, FAILING_CONDITION, "True")
     begun = failing.last_transition_time if failing is not None else None
     since = min(begun or now, ready.last_transition_time or now)
-    message = "nothing is known of what runs in the cluster since then"
+    message = "the cluster has not been observed since lastTransitionTime"
     last_seen = Condition(LAST_SEEN_CONDITION, "False", ready.reason, message, since)
     return (*remove_condition(after, LAST_SEEN_CONDITION), last_seen)
 

@@ -55,9 +55,9 @@ def held_for_place(
     kept = [eviction for eviction in due if eviction.cluster in staying]
     count = sum(staying.values())
     stay = "1 replica stays" if count == 1 else f"{count} replicas stay"
-    number = f"{stay}, not" if spec.is_divided else "Not" if refused.cause else "not"
+    number = f"{stay} in" if spec.is_divided else f"{'N' if refused.cause else 'n'}ot evicted from"
     cause = f"{refused.cause} " if refused.cause else ""
-    stays = f"{number} evicted from {_list(kept)}, because there is no place to go: {refused.message}"
+    stays = f"{number} {_list(kept)}, because there is no place to go: {refused.message}"
     return _held(HeldReason.NO_PLACE_TO_GO, f"{cause}{stays}")
 
 

@@ -119,7 +119,8 @@ def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:
 def why_volumes_stay(binding: Binding) -> str:
     """Reason why a StatefulSet does not move, and the ways out."""
     return (
-        f"the volumes of its claims ({first_of(noted_claims(binding)) or UNKNOWN}) would stay behind. If the storage "
-        f"is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true, and it moves with its data. With "
-        f"purgeMode {PurgeMode.NEVER} it stays even so. With purgeMode {PurgeMode.DIRECTLY} alone it moves and is empty"
+        f"the volumes of the claims ({first_of(noted_claims(binding)) or UNKNOWN}) would stay behind. If the storage "
+        f"is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true. The application then moves with "
+        f"its data, but stays if purgeMode is {PurgeMode.NEVER}. With purgeMode {PurgeMode.DIRECTLY} and without the "
+        "annotation, the application moves and starts without its data"
     )

@@ -187,7 +187,7 @@ def _of_what_is_not_due(sight: CopySight, there: ClusterSight) -> tuple[MoveStat
     if not there.evicts:
         return MoveState.KEPT, NOT_EVICTED, "evictions are switched off"
     if sight.tolerated_seconds is None:
-        return MoveState.KEPT, TOLERATED, "its policy tolerates the outage for ever"
+        return MoveState.KEPT, TOLERATED, "the policy tolerates the outage for ever"
     if there.braked:
         return MoveState.HELD, HeldReason.BRAKE_ENGAGED.value, why_braked(HeldReason.BRAKE_ENGAGED.value)
     return MoveState.DUE, Outcome.HELD.value if sight.held_then else "", sight.held_then

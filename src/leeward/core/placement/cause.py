@@ -1,4 +1,4 @@
-"""Cause, in people's words, why a binding finds no place: `Its policy allows fra-2 only, and fra-2 is down.`
+"""Cause, in people's words, why a binding finds no place: `The policy allows fra-2 only, and fra-2 is down.`
 
 Everybody tells this sentence: the conditions Scheduled and EvictionHeld begin with it. So do events, `status`,
 `explain`, `what-if`, the Outage and the page. The scheduler's own text follows as the detail.
@@ -69,8 +69,8 @@ def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[s
     reasons = {name: _reason(name, result, spec, clusters) or ("" if lacks_groups else passing) for name in allowed}
     refused = {name: reason for name, reason in reasons.items() if reason and (name != lost or len(reasons) == 1)}
     if lacks_groups and (wanted := _least(spec, [clusters[name] for name, reason in reasons.items() if not reason])):
-        why = ", ".join(listed_by_reason(refused, MOST_NAMED))
-        return f"Its policy wants at least {wanted}{': ' if why else ''}{why}."
+        why = ", and ".join(listed_by_reason(refused, MOST_NAMED))
+        return f"The policy wants at least {wanted}{', because ' if why else ''}{why}."
     return f"{_subject(result, spec, clusters, allowed, refused)}."
 
 
@@ -81,18 +81,17 @@ def _subject(
     allowed: Sequence[str],
     refused: Mapping[str, str],
 ) -> str:
-    why = [*listed_by_reason(refused, MOST_NAMED)]
+    why = ", and ".join(listed_by_reason(refused, MOST_NAMED))
     if not clusters:
         return "No cluster has joined"
     if not allowed:
-        return "Its policy matches no cluster that has joined"
+        return "The policy matches no cluster that has joined"
     if len(allowed) == len(clusters) and not _named(spec):
         begins = "No cluster fits" if result.kind == "FitError" else "No room for all replicas"
-        return f"{begins}: {', '.join(why)}"
+        return f"{begins}, because {why}"
     many = len(allowed) > MOST_NAMED
     only = f"{len(allowed)} of {len(clusters)} clusters" if many else f"{listed(allowed)} only"
-    joined = f", and {why[0]}" if len(why) == 1 else f": {', '.join(why)}"
-    return f"Its policy allows {only}{joined}"
+    return f"The policy allows {only}, and {why}"
 
 
 def _allowed(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> list[str]:

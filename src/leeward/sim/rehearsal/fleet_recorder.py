@@ -218,7 +218,7 @@ class FleetRecorder:
             self.tell(Happening.MOVED, sentence, binding=key, cluster=left, evicts=bool(left))
         held, was_held = held_reason(now), held_reason(before)
         if held != was_held:
-            sentence = f"{workload} is held ({held})" if held else f"{workload} is held no more"
+            sentence = f"{workload} cannot move ({held})" if held else f"{workload} can move again"
             self.tell(Happening.HELD, sentence, binding=key)
         known, rollout = (find_condition(each.status.conditions, ROLLOUT_CONDITION) for each in (before, now))
         if rollout is not None and (

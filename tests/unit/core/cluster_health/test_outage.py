@@ -29,7 +29,7 @@ from tests.builders import at, cluster
 READY, NOT_READY = (Condition("Ready", status, "Test", "", at(90)) for status in ("True", "False"))
 UNKNOWN = Condition("Ready", "Unknown", "ClusterStatusUnknown", "", at(90))
 LAST_SEEN = Condition(
-    LAST_SEEN_CONDITION, "False", "Test", "nothing is known of what runs in the cluster since then", at(60)
+    LAST_SEEN_CONDITION, "False", "Test", "the cluster has not been observed since lastTransitionTime", at(60)
 )
 DOUBT = Condition(FAILING_CONDITION, "True", "ClusterNotReachable", "", at(70))
 OTHER = Condition("Other", "True", "Test", "", at(1))

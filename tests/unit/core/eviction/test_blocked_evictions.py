@@ -83,10 +83,10 @@ def test_an_eviction_is_automatic_when_no_person_has_asked_for_it_and_the_brake_
 @pytest.mark.parametrize(
     ("spec", "staying", "message"),
     [
-        (SHARES, {"m1": 2, "m2": 5}, f"7 replicas stay, not evicted from {LISTED}"),
-        (SHARES, {"m1": 2}, "2 replicas stay, not evicted from m1 (cluster.karmada.io/not-ready:NoExecute)"),
-        (SHARES, {"m1": 1}, "1 replica stays, not evicted from m1 (cluster.karmada.io/not-ready:NoExecute)"),
-        (SHARES, {"m1": 2, "m2": 3}, f"5 replicas stay, not evicted from {LISTED}"),
+        (SHARES, {"m1": 2, "m2": 5}, f"7 replicas stay in {LISTED}"),
+        (SHARES, {"m1": 2}, "2 replicas stay in m1 (cluster.karmada.io/not-ready:NoExecute)"),
+        (SHARES, {"m1": 1}, "1 replica stays in m1 (cluster.karmada.io/not-ready:NoExecute)"),
+        (SHARES, {"m1": 2, "m2": 3}, f"5 replicas stay in {LISTED}"),
         (COPIES, {"m1": 7, "m2": 7}, f"not evicted from {LISTED}"),
     ],
     ids=["all of it", "a part in one", "one", "parts in both", "whole copies"],
@@ -121,9 +121,10 @@ def test_s12_what_would_leave_its_volumes_behind_names_them_and_the_ways_out() -
     bound = msgspec.structs.replace(BOUND, metadata=metadata)
     assert said(held_in_place(bound, (M1, M2), HeldReason.VOLUMES_STAY)) == (
         "VolumesStay",
-        f"not evicted from {LISTED}, because the volumes of its claims (data, logs) would stay behind. If the "
-        "storage is replicated, annotate the policy with leeward.dev/volumes-follow=true, and it moves with its data. "
-        "With purgeMode Never it stays even so. With purgeMode Directly alone it moves and is empty",
+        f"not evicted from {LISTED}, because the volumes of the claims (data, logs) would stay behind. If the "
+        "storage is replicated, annotate the policy with leeward.dev/volumes-follow=true. The application then "
+        "moves with its data, but stays if purgeMode is Never. With purgeMode Directly and without the annotation, "
+        "the application moves and starts without its data",
     )
     assert held_in_place(bound, (), HeldReason.VOLUMES_STAY) is None
 

@@ -122,9 +122,9 @@ def test_s12_a_set_of_which_a_binding_says_nothing_may_have_volumes(
 def test_why_volumes_stay_is_told_with_the_ways_out(annotations: dict[str, str], claims: str) -> None:
     made = ResourceBinding(metadata=ObjectMeta(name="db", annotations=annotations), spec=bound().spec)
     assert why_volumes_stay(made) == (
-        f"the volumes of its claims ({claims}) would stay behind. If the storage is replicated, annotate the policy "
-        "with leeward.dev/volumes-follow=true, and it moves with its data. With purgeMode Never it stays even so. With "
-        "purgeMode Directly alone it moves and is empty"
+        f"the volumes of the claims ({claims}) would stay behind. If the storage is replicated, annotate the policy "
+        "with leeward.dev/volumes-follow=true. The application then moves with its data, but stays if purgeMode is "
+        "Never. With purgeMode Directly and without the annotation, the application moves and starts without its data"
     )
 
 
@@ -211,7 +211,7 @@ def test_s12_what_karmada_has_made_stays_until_its_claims_are_known() -> None:
     assert (decision.clusters, decision.eviction_tasks) == (targets(a=2), ())
     assert decision.held is not None
     assert decision.held.reason == "VolumesStay"
-    assert "the volumes of its claims (which are not known yet) would stay behind" in decision.held.message
+    assert "the volumes of the claims (which are not known yet) would stay behind" in decision.held.message
 
 
 @pytest.mark.parametrize("made", [bound(), unsaid(bound())], ids=["claims", "of Karmada's detector"])
@@ -245,7 +245,7 @@ def test_a_failed_copy_leaves_its_volumes_as_little(
     assert [(task.from_cluster, task.purge_mode) for task in decision.eviction_tasks] == left
     assert (decision.held.reason if decision.held else None) == reason
     if decision.held is not None:
-        assert "the volumes of its claims (data) would stay behind" in decision.held.message
+        assert "the volumes of the claims (data) would stay behind" in decision.held.message
 
 
 FAILING = '{"release":"","replicas":2,"since":{"a":"2026-01-01T00:00:00Z"}}'

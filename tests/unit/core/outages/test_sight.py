@@ -230,6 +230,6 @@ def test_what_is_not_due_says_in_a_sentence_why_it_stays() -> None:
     assert told[:3] == [
         "a cluster that could not be observed is not taken for dead",
         "evictions are switched off",
-        "its policy tolerates the outage for ever",
+        "the policy tolerates the outage for ever",
     ]
     assert "brake" in told[3]

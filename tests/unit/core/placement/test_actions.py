@@ -410,8 +410,9 @@ def test_s11_as_many_replicas_as_find_room_leave_and_only_they_are_told_as_evict
     assert decision.evicted == lost("b")
     assert told(decision)[0] == "NoPlaceToGo"
     assert told(decision)[1] == (
-        "No room for all replicas: c and z have too little free capacity, a is being drained, b is down. "
-        "2 replicas stay, not evicted from a (leeward.dev/drain:NoExecute), because there is no place to go: "
+        "No room for all replicas, because c and z have too little free capacity, and a is being drained, "
+        "and b is down. "
+        "2 replicas stay in a (leeward.dev/drain:NoExecute), because there is no place to go: "
         "failed to assign replicas: failed to scale up: Clusters available replicas 3 are not enough to schedule."
     )
 
@@ -522,7 +523,7 @@ def test_s12_a_failed_copy_stays_with_its_volumes_and_the_rest_is_still_placed(s
     assert (kept(decision), left(decision)) == ({"a": 3, "c": 3}, {}), "nothing new goes where it has failed"
     assert told(decision)[0] == "VolumesStay"
     assert told(decision)[1].startswith(
-        "not evicted from a (unhealthy since 2026-01-01T00:00:00Z), because the volumes of its claims (data) "
+        "not evicted from a (unhealthy since 2026-01-01T00:00:00Z), because the volumes of the claims (data) "
     )
 
 

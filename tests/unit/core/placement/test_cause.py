@@ -42,29 +42,30 @@ def refused(placement: Placement, *clusters: Cluster) -> Unplaceable:
 @pytest.mark.parametrize(
     ("placement", "clusters", "said"),
     [
-        (only("fra-2"), (DOWN, cluster("a")), "Its policy allows fra-2 only, and fra-2 is down."),
+        (only("fra-2"), (DOWN, cluster("a")), "The policy allows fra-2 only, and fra-2 is down."),
         (
             only("fra-2", "fra-3"),
             (DOWN, CORDONED, cluster("a")),
-            "Its policy allows fra-2 and fra-3 only: fra-2 is down, fra-3 is cordoned.",
+            "The policy allows fra-2 and fra-3 only, and fra-2 is down, and fra-3 is cordoned.",
         ),
-        (only("eu-9"), (DOWN, cluster("a")), "Its policy allows eu-9 only, and eu-9 has not joined."),
+        (only("eu-9"), (DOWN, cluster("a")), "The policy allows eu-9 only, and eu-9 has not joined."),
         (
             only("eu-9", "fra-4"),
             (DRAINED, DOWN),
-            "Its policy allows eu-9 and fra-4 only: eu-9 has not joined, fra-4 is being drained.",
+            "The policy allows eu-9 and fra-4 only, and eu-9 has not joined, and fra-4 is being drained.",
         ),
         (
             terms(("fra-2",), ("gpu-1",)),
             (DOWN, GPU, cluster("a")),
-            "Its policy allows fra-2 and gpu-1 only: fra-2 is down, gpu-1 has the taint dedicated=gpu:NoSchedule.",
+            "The policy allows fra-2 and gpu-1 only, and fra-2 is down, "
+            "and gpu-1 has the taint dedicated=gpu:NoSchedule.",
         ),
-        (Placement(), (DOWN, CORDONED), "No cluster fits: fra-2 is down, fra-3 is cordoned."),
+        (Placement(), (DOWN, CORDONED), "No cluster fits, because fra-2 is down, and fra-3 is cordoned."),
         (Placement(), (), "No cluster has joined."),
         (
             spread_over(3),
             (DOWN, cluster("a"), cluster("b")),
-            "Its policy wants at least 3 clusters, and only a and b fit: fra-2 is down.",
+            "The policy wants at least 3 clusters, and only a and b fit, because fra-2 is down.",
         ),
     ],
 )
@@ -79,7 +80,7 @@ def test_the_cause_names_the_policy_and_the_clusters(
 
 def test_of_many_clusters_only_numbers_are_told() -> None:
     many = [cluster(f"c{n}", taints=GPU.spec.taints) for n in range(40)]
-    said = "No cluster fits: 40 clusters have the taint dedicated=gpu:NoSchedule."
+    said = "No cluster fits, because 40 clusters have the taint dedicated=gpu:NoSchedule."
     assert refused(Placement(), *many).cause == said
 
 

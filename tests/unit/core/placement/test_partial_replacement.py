@@ -49,7 +49,7 @@ def test_s11_replicas_that_find_room_leave_and_the_others_stay(strategy: Replica
     assert (task.from_cluster, task.replicas) == ("a", 3)
     assert decision.held is not None
     assert decision.held.reason == "NoPlaceToGo"
-    assert "2 replicas stay, not evicted from a (cluster.karmada.io/not-ready" in decision.held.message
+    assert "2 replicas stay in a (cluster.karmada.io/not-ready" in decision.held.message
 
 
 def test_s11_what_stayed_follows_when_room_appears() -> None:
