@@ -465,7 +465,7 @@ async def test_who_asks_between_two_writes_is_told_how_it_stands_now(world: Worl
     assert tasks(world, WEB), "on its way"
     (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
     assert [line.sentence for line in told.story if line.tone is Tone.LEAVES] == [
-        "default/web leaves for member2 and member3, after a toleration of 5 min"
+        "default/web leaves, after a toleration of 5 min"
     ]
     await world.until(lambda: not tasks(world, WEB))
     await world.sleep(1)

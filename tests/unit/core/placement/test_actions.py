@@ -421,7 +421,7 @@ def test_s11_where_nothing_finds_room_nothing_leaves() -> None:
     bound = spread(DYNAMIC, {"a": 2, "c": 1})
     decision = evicted(bound, lost("a"), dead("a"), roomy(C, 0))
     assert (kept(decision), left(decision), decision.evicted) == ({"a": 2, "c": 1}, {}, ())
-    assert "2 replicas stay, " in told(decision)[1]
+    assert "2 replicas stay in " in told(decision)[1]
     karmada = evicted(bound, lost("a"), dead("a"), roomy(C, 0), settings=EXACT)
     assert (kept(karmada), left(karmada), karmada.evicted) == ({"c": 1}, {"a": 2}, lost("a"))
     assert isinstance(karmada.result, Unplaceable)

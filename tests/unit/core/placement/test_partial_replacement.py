@@ -69,7 +69,7 @@ def test_s11_without_any_room_nothing_moves() -> None:
     decision = decide(spread(DYNAMIC, {"a": 5, "b": 2}), dead("a"), roomy(cluster("b"), 0))
     assert (replicas(decision), decision.eviction_tasks) == ({"a": 5, "b": 2}, ())
     assert decision.held is not None
-    assert "5 replicas stay, " in decision.held.message
+    assert "5 replicas stay in " in decision.held.message
 
 
 def test_s2_no_part_moves_where_a_spread_constraint_would_not_be_met() -> None:
