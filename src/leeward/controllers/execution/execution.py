@@ -140,9 +140,7 @@ class ExecutionController:
 
     async def _apply_all(self, work: Work) -> datetime | None:
         started = self._plane.clock.monotonic()
-        problems = _unnamed(work)
-        held: list[str] = []
-        undone: list[WriteUndone] = []
+        problems, held, undone = _unnamed(work), list[str](), list[WriteUndone]()
         for manifest in work.objects:
             try:
                 await self._objects.apply(work, manifest)
@@ -154,6 +152,8 @@ class ExecutionController:
                 problems.append(f"{manifest['kind']} {key_of(manifest)}: {why_refused(error)}")
                 if isinstance(error, WriteUndone):
                     undone.append(error)
+            except RecursionError:
+                problems.append(f"{manifest['kind']} {key_of(manifest)}: it is nested too deeply to be compared")
         self._plane.metrics.propagation.synced_member(self._plane.clock.monotonic() - started, failed=bool(problems))
         applied = _applied(work, problems, held)
         is_news = work.applied is None or work.applied.message != applied.message
