@@ -25,12 +25,12 @@ def unschemed_problems(spec: Node) -> Problems:
 
 
 def version_problems(spec: Node) -> Problems:
-    versions = list(spec["versions"].items())
+    versions, shared = list(spec["versions"].items()), _shared(spec)
     for version in versions:
         yield from _label_problems(version["name"])
         yield from _warning_problems(version)
-        yield from _part_problems(_without(version, _shared(spec)))
-    shown = [_shown(_without(version, _shared(spec))) for version in versions] if spec["versions"].is_set else None
+        yield from _part_problems(_without(version, shared))
+    shown = [_shown(_without(version, shared)) for version in versions] if spec["versions"].is_set else None
     names = [version["name"].text for version in versions]
     if len(set(names)) < len(names):
         yield spec["versions"].invalid("must contain unique version names", shown)
@@ -63,7 +63,7 @@ def stored_problems(definition: Node) -> Problems:
     for version in versions.items():
         if version["storage"].value and version["name"].text not in stored.list:
             yield stored.invalid(f"must have the storage version {version['name'].text}")
-    known = [version["name"].text for version in versions.items()]
+    known = {version["name"].text for version in versions.items()}
     for name in stored.items():
         if name.text not in known:
             yield name.invalid(
