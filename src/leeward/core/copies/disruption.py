@@ -22,6 +22,7 @@ from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work, aw
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.copies.availability import NOTHING, Availability, at_instant, availability, wanted_by_itself
+from leeward.core.copies.evidence import was_there_before
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 
 NO_SIZES: Mapping[str, int] = {}
@@ -142,12 +143,12 @@ def copies_of(
     for name in {**assigned, **tasks, **works}:
         given, there = assigned.get(name), assigned.get(name, 0) + goes[name]
         if not spec.is_divided:
-            there = spec.replicas if given is not None else goes[name] or spec.replicas
-            given = None if given is None else spec.replicas
+            given, there = (None, goes[name] or spec.replicas) if given is None else (spec.replicas, spec.replicas)
         there, work, home = sizes.get(name, there), works.get(name), clusters.get(name)
         rows[name] = _row_of(spec, work, home, tasks.get(name), now, assigned=given, there=there, watched=watched)
     wishes = needs if needs is not None else NO_SIZES if spec.is_divided else _wishes(rows)
-    rows = {name: _needing(row, wishes.get(name)) for name, row in rows.items()}
+    idle = {name: 0 for name, row in rows.items() if _is_idle(row, tasks.values())}
+    rows = {name: _needing(row, {**wishes, **idle}.get(name)) for name, row in rows.items()}
     instants = [at for row in rows.values() if (at := row.known.believed_from) is not None and at > now]
     return CopyTable(rows, _asked(spec, rows), min(instants, default=None))
 
@@ -158,6 +159,12 @@ def _wishes(rows: Mapping[str, KnownCopy]) -> Mapping[str, int]:
     return {name: max(row.wish, losing) for name, row in rows.items() if row.wish < row.assigned}
 
 
+def _is_idle(row: KnownCopy, tasks: Iterable[GracefulEvictionTask]) -> bool:
+    """Tells whether a copy is whole and runs nothing, as a DaemonSet for which no node is meant; and replaces none."""
+    began = (task.creation_timestamp for task in tasks)
+    return row.known.is_whole and row.at_most == 0 and all(was_there_before(row.work, at) for at in began)
+
+
 def _needing(row: KnownCopy, need: int | None) -> KnownCopy:
     return row if need is None or need >= row.assigned else replace(row, need=need)
 
@@ -166,6 +173,8 @@ def _asked(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy]) -> int:
     """Number of replicas that are asked for in all. A copy that has no target yet is asked for as a whole."""
     if spec.is_divided:
         return spec.replicas - sum(row.assigned - row.need for row in rows.values())
+    if spec.asks_for_none:
+        return 0
     return sum(row.need for row in rows.values() if row.assigned) or max(1, spec.replicas)
 
 
@@ -199,9 +208,9 @@ def _goes(work: Work) -> bool:
 
 def _counted(spec: ResourceBindingSpec, known: Availability) -> tuple[int, int]:
     """Bounds in the unit that is asked for. A copy that is not divided stands for one cluster: beyond that it replaces
-    no other. One of a kind without replicas serves as a whole."""
+    no other. One of a kind without replicas serves as a whole, where it runs anything."""
     if spec.is_divided:
         return known.at_least, known.at_most
     if spec.replicas == 0:
-        return int(known.is_whole), min(1, known.at_most)
+        return min(int(known.is_whole), known.at_most), min(1, known.at_most)
     return min(known.at_least, spec.replicas), min(known.at_most, spec.replicas)

@@ -141,7 +141,7 @@ def _why_not_healthy(targets: Mapping[str, Work | None]) -> str:
         n for n, w in replacements.items() if ResourceHealth.UNKNOWN in map(health_in, w.status.manifest_statuses)
     ]
     if not unknown:
-        return "; ".join(_where_not_healthy(targets)) or "the new copy is not healthy, or does not exist"
+        return "; ".join(_where_not_healthy(targets)) or "the new copy does not exist, is not healthy, or runs no Pod"
     kinds = (status.identifier for name in unknown for status in replacements[name].status.manifest_statuses)
     unjudged = [each.kind for each in kinds if lacks_health_rule(_manifest_of(each))]
     if unjudged:

@@ -242,7 +242,7 @@ def _serves_on(move: _Move) -> Iterator[Violation]:
 def _is_replaced(move: _Move) -> Iterator[Violation]:
     """Holds: S1. The law lets go the copies whose eviction ends, but by a person's word."""
     spec = move.snapshot.binding.spec
-    if not situation_kind(move.snapshot.settings).law.leaves_enough or spec.asks_for_none:
+    if not situation_kind(move.snapshot.settings).law.leaves_enough:
         return
     ended = {*move.decision.finished} - {task.from_cluster for task in move.decision.eviction_tasks}
     tasks = (task for task in spec.graceful_eviction_tasks if task.suppress_deletion is None)

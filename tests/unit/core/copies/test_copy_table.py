@@ -9,7 +9,14 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import AWAITED_GATE_ANNOTATION, FAILING_CONDITION
-from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work, WorkloadTemplate, WorkSpec
+from leeward.api.work import (
+    GracefulEvictionTask,
+    ReplicaRequirements,
+    ResourceBinding,
+    Work,
+    WorkloadTemplate,
+    WorkSpec,
+)
 from leeward.core.copies.disruption import CopyTable, KnownCopy, copies_of
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, wanting, work, works
 
@@ -133,9 +140,26 @@ def test_copies_that_are_not_divided_are_asked_for_as_targets_and_as_a_whole_whe
 
 def test_a_copy_without_replicas_counts_as_one() -> None:
     bound = binding(BOTH, 0, targets(a=0, b=0))
-    table = read(bound, {"a": work("a", 0), "b": work("b", 2, carried=0)})
-    assert rows(table) == {"a": (1, 1, 1, 0, 0, False), "b": (1, 1, 0, 1, 0, False)}
+    table = read(bound, {"a": work("a", 2), "b": work("b", 2, carried=0)})
+    assert rows(table) == {"a": (1, 1, 1, 1, 0, False), "b": (1, 1, 0, 1, 0, False)}
     assert table.asked == 2
+
+
+@pytest.mark.parametrize(("began", "need"), [(None, 0), (30, 1)])
+def test_s1_a_copy_without_replicas_that_runs_nothing_replaces_none(began: float | None, need: int) -> None:
+    """It was there before the eviction of another one, or may be its replacement."""
+    bound = binding(BOTH, 0, targets(a=0))
+    leaves = msgspec.structs.replace(task("b", None), creation_timestamp=at(began)) if began is not None else None
+    spec = msgspec.structs.replace(bound.spec, graceful_eviction_tasks=(leaves,) if leaves else ())
+    table = read(msgspec.structs.replace(bound, spec=spec), works({"a": 0, "b": 2}))
+    assert rows(table)["a"] == (1, need, 0, 0, 0, False)
+    assert (table.asked, table.may_disrupt({"b": 0})) == (1, False)
+
+
+def test_nothing_is_asked_of_a_template_that_asks_for_none() -> None:
+    bound = binding(BOTH, 0, targets(a=0))
+    spec = msgspec.structs.replace(bound.spec, replica_requirements=ReplicaRequirements())
+    assert read(msgspec.structs.replace(bound, spec=spec), works({"b": 2})).may_disrupt({"b": 0})
 
 
 def test_the_table_settles_when_the_next_report_of_karmadas_agent_may_be_believed() -> None:
