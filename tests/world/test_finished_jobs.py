@@ -377,6 +377,7 @@ def test_s1_a_finished_job_whose_clusters_leave_one_after_the_other_is_not_begun
     play(story, {"member1": "Push", "member2": "Pull", "member3": "Pull"})
 
 
+COMPLETE: Manifest = {"conditions": [{"type": "Complete", "status": "True"}]}
 SUCCEEDED: Manifest = {"conditions": [{"type": "Succeeded", "status": "True"}]}
 BATCH_KINDS: Mapping[str, tuple[Resource[Manifest], Manifest]] = {
     "Pod": (Resource.of_manifests("v1", "pods", "Pod", True), {"phase": "Succeeded"}),
@@ -390,6 +391,23 @@ BATCH_KINDS: Mapping[str, tuple[Resource[Manifest], Manifest]] = {
         {"state": {"phase": "Completed"}},
     ),
 }
+
+
+RUNNING: Manifest = {"conditions": [{"type": "Running", "status": "True"}]}
+RUNS: Mapping[str, tuple[Resource[Manifest], Manifest]] = {
+    "Workflow": (BATCH_KINDS["Workflow"][0], {"phase": "Running"}),
+    "PyTorchJob": (BATCH_KINDS["PyTorchJob"][0], RUNNING),
+    "Job": (BATCH_KINDS["Job"][0], {"state": {"phase": "Running"}}),
+    "RayJob": (
+        Resource.of_manifests("ray.io/v1", "rayjobs", "RayJob", True),
+        {"jobStatus": "RUNNING", "jobDeploymentStatus": "Running"},
+    ),
+    "TrainJob": (
+        Resource.of_manifests("trainer.kubeflow.org/v1alpha1", "trainjobs", "TrainJob", True),
+        {"jobsStatus": [{"name": "node", "active": 1}]},
+    ),
+}
+"""Kinds and the status of a run."""
 
 
 def defining(resource: Resource[Manifest]) -> Manifest:
@@ -406,6 +424,88 @@ def defining(resource: Resource[Manifest]) -> Manifest:
             "versions": [{**served, "schema": {"openAPIV3Schema": schema}}],
         },
     }
+
+
+async def begun(world: World, kind: str, resource: Resource[Manifest], status: Manifest | None) -> str:
+    """Places one object of the kind, and returns its cluster, which reports this status."""
+    containers = [{"name": "main", "image": "bill"}]
+    spec = {"restartPolicy": "Never", "containers": containers} if kind == "Pod" else {}
+    template = {"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": "bill"}, "spec": spec}
+    clients = [world.client, *(world.member(name).client for name in THREE)]
+    for client in clients if kind != "Pod" else ():
+        await client.create(DEFINITIONS, defining(resource))
+    await world.sleep(30)
+    await world.client.create(resource, template, "default")
+    await apply(world.client, policy("bill", ONE, kind, resource.api_version))
+    binding = f"bill-{kind.lower()}"
+    await world.until(lambda: len(world.assigned(binding)) == 1, 60)
+    await world.sleep(30)
+    (there,) = world.assigned(binding)
+    if status is not None:
+        await report(world, there, resource, status)
+    return there
+
+
+async def report(world: World, there: str, resource: Resource[Manifest], status: Manifest) -> None:
+    await world.member(there).client.patch(resource, "bill", {"status": status}, "default", subresource="status")
+    await world.sleep(30)
+
+
+@pytest.mark.parametrize("kind", ["Pod", *RUNS])
+def test_s1_what_is_no_job_and_runs_ends_in_its_drained_cluster_and_is_done_once(kind: str) -> None:
+    """Harm of before: a second training began beside the first, which was then deleted."""
+    resource, status = RUNS.get(kind, (BATCH_KINDS["Pod"][0], None))
+    _, done = BATCH_KINDS.get(kind, (resource, {"jobStatus": "SUCCEEDED"} if kind == "RayJob" else COMPLETE))
+
+    async def story(world: World) -> None:
+        there = await begun(world, kind, resource, status)
+        before = await identities(world, "bill", resource=resource)
+        binding = f"bill-{kind.lower()}"
+        await start_drain(world.client, there, None)
+        await world.sleep(1500)
+        assert (set(world.assigned(binding)), held(world, binding)) == ({there}, "RunUnderWay")
+        await report(world, there, resource, done)
+        await world.sleep(900)
+        assert (set(world.assigned(binding)), held(world, binding)) == ({there}, "NothingToGain")
+        assert await identities(world, "bill", resource=resource) == before
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+@pytest.mark.parametrize("kind", ["Workflow", "PyTorchJob"])
+def test_s1_a_run_that_has_begun_elsewhere_replaces_none(kind: str) -> None:
+    """A person places it elsewhere while it runs: the first one goes once the second is done."""
+    resource, status = RUNS[kind]
+
+    async def story(world: World) -> None:
+        there = await begun(world, kind, resource, status)
+        await placed_elsewhere(world, there)
+        await world.sleep(60)
+        (other,) = {*await identities(world, "bill", resource=resource)} - {there}
+        await report(world, other, resource, status)
+        await world.sleep(1500)
+        assert {*await identities(world, "bill", resource=resource)} == {there, other}
+        await report(world, other, resource, BATCH_KINDS[kind][1])
+        await world.sleep(300)
+        assert {*await identities(world, "bill", resource=resource)} == {other}
+
+    play(story, dict.fromkeys(THREE, "Push"))
+
+
+def test_a_pod_that_is_always_restarted_moves_as_what_serves_does() -> None:
+    resource = BATCH_KINDS["Pod"][0]
+    spec = {"restartPolicy": "Always", "containers": [{"name": "main", "image": "web"}]}
+
+    async def story(world: World) -> None:
+        await world.client.create(resource, {"metadata": {"name": "bill"}, "spec": spec}, "default")
+        await apply(world.client, policy("bill", ONE, "Pod", "v1"))
+        await world.sleep(60)
+        (there,) = world.assigned("bill-pod")
+        await start_drain(world.client, there, None)
+        await world.sleep(300)
+        assert there not in await identities(world, "bill", resource=resource)
+
+    play(story, dict.fromkeys(THREE, "Push"))
 
 
 @pytest.mark.parametrize("kind", BATCH_KINDS)

@@ -68,11 +68,12 @@ def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> A
         return Availability(told, at_most=0 if was_nothing and not is_applied(work) else whole)
     if not statuses and work.is_leaving:
         return NOTHING
-    is_whole = bool(statuses) and all(is_judged_well(status, replicas) for status in statuses)
+    is_run = is_job_under_way(work)
+    is_whole = bool(statuses) and not is_run and all(is_judged_well(status, replicas) for status in statuses)
     if not is_told:
         return Availability(told, at_most=whole, is_whole=is_whole)
     surely = min(whole, told)
-    at_most = whole if since is None or is_job_under_way(work) else surely
+    at_most = whole if since is None or is_run else surely
     return Availability(told, surely, at_most, is_whole, since, believed_from(work, cluster))
 
 

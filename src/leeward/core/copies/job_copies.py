@@ -8,8 +8,8 @@ A report names the template that its object was made of (`with_template`), and s
 same name is not taken for this one, and a Work that changes otherwise keeps its evidence. An agent that names none is
 believed about the present generation of the Work.
 
-Other work that is done once (a Pod, a workflow, a training job) is only complete, or not. A CronJob asks for nothing
-that others could serve. Where it leaves, it begins no run any more, and goes when its last one has ended.
+Other work that is done once (a Pod, a workflow, a training job) is complete, under way, or neither. A CronJob asks for
+nothing that others could serve. Where it leaves, it begins no run any more, and goes when its last one has ended.
 
 Holds: S1, S12. Karmada counts a Job that has begun as a replacement.
 """
@@ -50,11 +50,14 @@ def template_of_job(manifests: Sequence[ReadOnlyManifest]) -> dict[str, str]:
 
 
 def with_template(status: Any, observed: ReadOnlyManifest) -> Any:
-    """Status of a member's Job that also names its template, and the Pods that run; of other kinds as it is."""
+    """Status of a member's Job that also names its template, and the Pods that run; of a Pod whether it ends. Of other
+    kinds as it is."""
     if not is_done_once(observed) or not isinstance(status, dict):
         return status
     uid, ready = annotations_of(observed).get(TEMPLATE_UID_ANNOTATION), value_at(observed, "status", "ready")
     told = {TEMPLATE_UID_ANNOTATION: uid, "ready": ready}
+    if observed.get("kind") == "Pod":
+        told["restartPolicy"] = value_at(observed, "spec", "restartPolicy")
     return {**cast(Manifest, status), **{name: value for name, value in told.items() if value is not None}}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from kubeapi.unstructured import drop, int_at, list_at, mapping_at, pick, put, take, text_at, value_at
+from kubeapi.unstructured import drop, int_at, list_at, mapping_at, mappings_at, pick, put, take, text_at, value_at
 from leeward.api.work import AggregatedStatusItem, ManifestStatus, ReplicaRequirements
 from leeward.core.interpreter.dependencies import scheduled_job_dependencies, template_dependencies
 from leeward.core.interpreter.fields import statuses, total
@@ -17,25 +17,40 @@ _POD_LABELS = ("spec", "template", "metadata", "labels")
 _GENERATED_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 
 _DONE = {
-    ("", "Pod"): (("phase",), "Succeeded"),
-    ("argoproj.io", "Workflow"): (("phase",), "Succeeded"),
-    ("batch.volcano.sh", "Job"): (("state", "phase"), "Completed"),
-    ("flink.apache.org", "FlinkDeployment"): (("jobStatus", "state"), "FINISHED"),
-    ("ray.io", "RayJob"): (("jobStatus",), "SUCCEEDED"),
-    ("sparkoperator.k8s.io", "SparkApplication"): (("applicationState", "state"), "COMPLETED"),
-    **{("kubeflow.org", kind): ((), "Succeeded") for kind in ("MPIJob", "PyTorchJob", "TFJob")},
+    ("", "Pod"): (("phase",), "Succeeded", "Running"),
+    ("argoproj.io", "Workflow"): (("phase",), "Succeeded", "Running"),
+    ("batch.volcano.sh", "Job"): (("state", "phase"), "Completed", "Running"),
+    ("flink.apache.org", "FlinkDeployment"): (("jobStatus", "state"), "FINISHED", ""),
+    ("ray.io", "RayJob"): (("jobStatus",), "SUCCEEDED", "RUNNING"),
+    ("sparkoperator.k8s.io", "SparkApplication"): (("applicationState", "state"), "COMPLETED", "RUNNING"),
+    ("trainer.kubeflow.org", "TrainJob"): ((), "Complete", ""),
+    **{("kubeflow.org", f"{name}Job"): ((), "Succeeded", "Running") for name in ("MPI", "PyTorch", "TF")},
 }
-"""Field of the status, and its word for work that is done; without a field, the condition that is True."""
+"""Field of the status, its word for work that is done, and for work that runs, where that ends by itself. Without a
+field, the condition that is True. A TrainJob tells the active ones of its Jobs."""
 DONE_ONCE = frozenset({("batch", "Job"), *_DONE})
 
 
 def as_job(told: ManifestStatus) -> Any:
-    """The status as a Job would tell it; a Job's own as it is."""
+    """The status as a Job would tell it; a Job's own as it is. A Pod that is always restarted serves: it has no end."""
     if (known := _DONE.get((told.identifier.group, told.identifier.kind))) is None:
         return told.status
-    (path, word), status = known, mapping_at({"status": told.status}, "status")
-    is_done = text_at(status, *path) == word if path else _is_true(status, word)
-    return {"conditions": [{"type": "Complete", "status": "True"}]} if is_done else {}
+    (path, done, running), status = known, mapping_at({"status": told.status}, "status")
+    true = [text_at(c, "type") for c in mappings_at(status, "conditions") if text_at(c, "status") == "True"]
+    words = [text_at(status, *path)] if path else true
+    if done in words:
+        return {"conditions": [{"type": "Complete", "status": "True"}]}
+    ends = told.identifier.kind != "Pod" or text_at(status, "restartPolicy") in ("Never", "OnFailure")
+    active = any(int_at(each, "active") for each in mappings_at(status, "jobsStatus"))
+    return {"active": int(active or (ends and running in words))}
+
+
+def has_done(told: ManifestStatus) -> bool | None:
+    """Tells whether what is done once is complete, or still under way; None: nothing of this, or another kind."""
+    if (told.identifier.group, told.identifier.kind) not in DONE_ONCE:
+        return None
+    job = as_job(told)
+    return True if says_complete(job) else False if says_under_way(job) else None
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:

@@ -7,7 +7,7 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
-from leeward.api.work import Work, WorkloadTemplate
+from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkloadTemplate
 from leeward.core.copies.availability import Availability, availability
 from leeward.core.copies.job_copies import (
     is_complete_job,
@@ -19,6 +19,7 @@ from leeward.core.copies.job_copies import (
     template_of_job,
     with_template,
 )
+from leeward.core.interpreter.jobs import has_done
 from tests.builders import cluster, work
 
 COMPLETE = {"type": "Complete", "status": "True"}
@@ -154,3 +155,29 @@ def test_a_part_of_a_job_that_has_grown_is_not_done(spec: dict[str, Any], *, is_
     done = job(COMPLETE, succeeded=4)
     manifest = {"apiVersion": "batch/v1", "kind": "Job", "spec": spec}
     assert is_complete_job(done.with_workload(WorkloadTemplate((manifest,)))) == is_complete
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "status", "done"),
+    [
+        ("", "Pod", {"phase": "Running", "restartPolicy": "Never"}, False),
+        ("", "Pod", {"phase": "Running", "restartPolicy": "OnFailure"}, False),
+        ("", "Pod", {"phase": "Running", "restartPolicy": "Always"}, None),
+        ("", "Pod", {"phase": "Running"}, None),
+        ("", "Pod", {"phase": "Pending", "restartPolicy": "Never"}, None),
+        ("", "Pod", {"phase": "Succeeded", "restartPolicy": "Never"}, True),
+        ("argoproj.io", "Workflow", {"phase": "Failed"}, None),
+        ("flink.apache.org", "FlinkDeployment", {"jobStatus": {"state": "RUNNING"}}, None),
+        ("ray.io", "RayJob", {"jobStatus": "RUNNING"}, False),
+        ("sparkoperator.k8s.io", "SparkApplication", {"applicationState": {"state": "RUNNING"}}, False),
+        ("kubeflow.org", "MPIJob", {"conditions": [{"type": "Running", "status": "True"}]}, False),
+        ("kubeflow.org", "TFJob", {"conditions": [{"type": "Running", "status": "False"}]}, None),
+        ("trainer.kubeflow.org", "TrainJob", {"jobsStatus": [{"active": 0}, {"active": 1}]}, False),
+        ("trainer.kubeflow.org", "TrainJob", {"jobsStatus": [{"active": 1}], "conditions": [COMPLETE]}, True),
+        ("trainer.kubeflow.org", "TrainJob", {"jobsStatus": "?"}, None),
+        ("apps", "Deployment", {"active": 1}, None),
+    ],
+)
+def test_s1_what_is_done_once_says_whether_it_runs(group: str, kind: str, status: Any, done: bool | None) -> None:
+    identifier = ResourceIdentifier(0, version="v1", kind=kind, resource="", name="a", group=group)
+    assert has_done(ManifestStatus(identifier, status=status)) is done
