@@ -10,6 +10,7 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeclient import NotFound
+from leeward.api.names import work_name
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS
 from leeward.core.left_works import LEFT_ANNOTATION
 from leeward.sim.world import Mode, World
@@ -31,11 +32,13 @@ from tests.world.test_kinds import CLUSTER_POLICIES, CRON_TAB_DEFINITION, CRON_T
 from tests.world.test_overrides import OVERRIDES, only, overriding
 from tests.world.test_scripted_kinds import given_a_scripted_kind
 from tests.world.test_unjudged_kinds import DATABASES, ORDERS, definition, place
+from tests.world.test_unserved_paths import not_served
 from tests.world.test_works_of_data_deleted import SPACES
 
 PUSH: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
 TWO: Mapping[str, Mode] = {"member1": "Push", "member2": "Push"}
 WEB = "web-deployment"
+WORK = work_name("Database", "orders", "default")
 STATIC = by_weight(dict.fromkeys(PUSH, 1))
 PLACEMENTS = {"one": ONE, "aggregated": AGGREGATED, "dynamic": DIVIDED, "static": STATIC}
 NOWHERE: Manifest = {"spec": {"placement": {"clusterAffinity": {"clusterNames": ["ghost"]}}}}
@@ -113,6 +116,38 @@ def test_l3_the_binding_goes_whose_definition_was_deleted(*, slow: bool, restart
             await held.patch(DATABASES, "orders", {"metadata": {"finalizers": None}}, "default")
         await world.sleep(300)
         assert (world.binding(ORDERS), await works(world, "orders")) == (None, [])
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("binding_first", [False, True])
+@pytest.mark.parametrize("anew", [False, True])
+def test_s5_what_a_binding_has_left_stays_while_the_kind_is_not_served(*, binding_first: bool, anew: bool) -> None:
+    """A definition stands, and the API server does not serve it yet: nobody knows whether the template is gone."""
+
+    async def story(world: World) -> None:
+        await place(world, definition())
+        before = await identities(world, "orders", resource=DATABASES)
+        if binding_first:
+            await world.client.patch(POLICIES, "orders", NO_NEXT, "default")
+            await delete(world, ORDERS)
+            await world.sleep(30)
+        if anew:
+            world.crash_controllers()
+        not_served(world.place, "GET", "/apis/data.example.com/")
+        if anew:
+            world.start_controllers()
+            await world.sleep(10)
+        if not binding_first:
+            await delete(world, ORDERS)
+        await world.sleep(200)
+        assert (await identities(world, "orders", resource=DATABASES), await works(world, "orders")) == (before, [WORK])
+        world.place.audit = None
+        await world.sleep(100)
+        assert await identities(world, "orders", resource=DATABASES) == before
+        await world.client.delete(DATABASES, "orders", "default")
+        await world.sleep(300)
+        assert (await identities(world, "orders", resource=DATABASES), await works(world, "orders")) == ({}, [])
 
     play(story, TWO)
 

@@ -12,10 +12,11 @@ from controller_runtime import Informer, Key, key_of
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
+from kubeapi.unstructured import mapping_at, text_at
 from kubeclient import NotServed
 from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION
 from leeward.api.resource import RESOURCE_BINDINGS
-from leeward.api.work import Binding, Work
+from leeward.api.work import Binding, Work, is_custom
 from leeward.core.copies.job_copies import is_job
 from leeward.core.eviction.shared_resources import has_shared, lets_shared_go
 from leeward.core.execution.ownership import template_uids
@@ -25,6 +26,10 @@ from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.templates import TemplateKey, read_template
+
+DEFINITIONS = Resource.of_manifests(
+    "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
 
 
 class OutOfReach(Exception):
@@ -77,8 +82,10 @@ class BindingTemplates:
         wanted = binding.spec.resource
         try:
             template = await self._plane.client.find(await self._resource(binding), wanted.name, wanted.namespace)
-        except (OutOfReach, UnknownKind, NotServed):
+        except OutOfReach:
             return False
+        except (UnknownKind, NotServed):
+            return not await self.is_undefined(wanted.api_version, wanted.kind)
         if template is None or template["metadata"]["uid"] != wanted.uid or "deletionTimestamp" in template["metadata"]:
             return False
         dependants = (self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by)
@@ -97,6 +104,15 @@ class BindingTemplates:
             if not shared and (is_going or is_job(template) or not claimed_by(template)):
                 return False
         return True
+
+    async def is_undefined(self, api_version: str, kind: str) -> bool:
+        """Tells whether a kind that is not served has no definition any more, and so no objects. Of a kind that never
+        had one, or whose definition is there, nobody knows that. Raises: WorldError."""
+        if not is_custom(api_version):
+            return False
+        specs = [mapping_at(each, "spec") for each in (await self._plane.client.list(DEFINITIONS)).items]
+        defined = {(text_at(spec, "group"), text_at(spec, "names", "kind")) for spec in specs}
+        return (api_version.rpartition("/")[0], kind) not in defined
 
     def known(self, binding: Binding) -> Manifest | None:
         """The template, as far as it was looked up before."""

@@ -88,6 +88,9 @@ class DeletedBindings:
                 keeps = self._holds.enabled and await self._templates.keeps(work)
                 is_doubtful = replicas_left(work) is None and self._holds.is_doubtful(work)
             except (UnknownKind, NotServed):
+                kinds = {(each["apiVersion"], each["kind"]) for each in work.spec.workload.manifests}
+                if not all([await self._templates.is_undefined(*kind) for kind in kinds]):
+                    raise
                 keeps, is_doubtful = False, self._holds.is_doubtful(work)
             stays = stays or keeps
             if keeps and replicas_left(work) is None:
