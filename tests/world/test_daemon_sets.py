@@ -100,7 +100,7 @@ def test_a_copy_goes_that_runs_nothing(way: str) -> None:
 
 @pytest.mark.parametrize("way", ["drain", "edit"])
 def test_a_copy_that_runs_nothing_holds_up_none_beside_it(way: str) -> None:
-    """Of three clusters, one has no node for the DaemonSet; the copy of another one goes or moves."""
+    """The copy of another cluster goes or moves, beside one without a node for the DaemonSet."""
 
     async def story(world: World) -> None:
         two = {**ONE, "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 3, "maxGroups": 3}]}

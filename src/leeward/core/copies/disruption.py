@@ -173,9 +173,7 @@ def _asked(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy]) -> int:
     """Number of replicas that are asked for in all. A copy that has no target yet is asked for as a whole."""
     if spec.is_divided:
         return spec.replicas - sum(row.assigned - row.need for row in rows.values())
-    if spec.asks_for_none:
-        return 0
-    return sum(row.need for row in rows.values() if row.assigned) or max(1, spec.replicas)
+    return 0 if spec.asks_for_none else sum(row.need for row in rows.values() if row.assigned) or max(1, spec.replicas)
 
 
 def _row_of(
@@ -197,7 +195,7 @@ def _row_of(
     is_kept = assigned is not None or (task is not None and task.purge_rules.keeps_copy)
     given = 0 if assigned is None else assigned if spec.is_divided else max(1, assigned)
     ordered = not is_kept or (work is not None and _goes(work))
-    serving = 0 if is_doubted else at_least
+    serving = at_least * (not is_doubted)
     return KnownCopy(given, given, serving, at_most, there - (assigned or 0), ordered, task, work, home, told)
 
 

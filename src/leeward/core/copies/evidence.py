@@ -30,7 +30,7 @@ from leeward.api.names import DEPENDENCIES_REFUSED_ANNOTATION, REFLECTED_CONDITI
 from leeward.api.work import Binding, ManifestStatus, Work
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
-from leeward.core.interpreter.jobs import has_done
+from leeward.core.interpreter.jobs import DONE_ONCE, has_done
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 
@@ -166,7 +166,7 @@ _READY_FIELDS = {
     "ReplicaSet": ("readyReplicas",),
     "StatefulSet": ("readyReplicas",),
     "DaemonSet": ("numberReady",),
-    "Job": (),
+    "Job": ("ready", "succeeded"),
 }
 _WRITTEN = ("replicas", "observedGeneration")
 _FIELDS_BESIDE = {
@@ -206,7 +206,8 @@ def wanted_there(status: ManifestStatus) -> int:
 
 def _count(status: ManifestStatus, whole: int) -> int | None:
     kind, fields = status.identifier.kind, _fields(status)
-    if (done := has_done(status)) is not None:
+    done = has_done(status) if (status.identifier.group, kind) in DONE_ONCE else None
+    if done is not None:
         return whole if done else 0
     if kind in _READY_FIELDS:
         is_counted = any(name in fields for name in (*_READY_FIELDS[kind], *_FIELDS_BESIDE[kind]))

@@ -46,11 +46,9 @@ def as_job(told: ManifestStatus) -> Any:
 
 
 def has_done(told: ManifestStatus) -> bool | None:
-    """Tells whether what is done once is complete, or still under way; None: nothing of this, or another kind."""
-    if (told.identifier.group, told.identifier.kind) not in DONE_ONCE:
-        return None
+    """Tells whether what is done once is complete; None where it has neither begun nor failed."""
     job = as_job(told)
-    return True if says_complete(job) else False if says_under_way(job) else None
+    return says_complete(job) if says_finished(job) or says_under_way(job) else None
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:

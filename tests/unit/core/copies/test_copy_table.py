@@ -147,7 +147,7 @@ def test_a_copy_without_replicas_counts_as_one() -> None:
 
 @pytest.mark.parametrize(("began", "need"), [(None, 0), (30, 1)])
 def test_s1_a_copy_without_replicas_that_runs_nothing_replaces_none(began: float | None, need: int) -> None:
-    """It was there before the eviction of another one, or may be its replacement."""
+    """A copy that was there before the eviction of another one, or may be its replacement."""
     bound = binding(BOTH, 0, targets(a=0))
     leaves = msgspec.structs.replace(task("b", None), creation_timestamp=at(began)) if began is not None else None
     spec = msgspec.structs.replace(bound.spec, graceful_eviction_tasks=(leaves,) if leaves else ())

@@ -175,7 +175,6 @@ def test_a_part_of_a_job_that_has_grown_is_not_done(spec: dict[str, Any], *, is_
         ("trainer.kubeflow.org", "TrainJob", {"jobsStatus": [{"active": 0}, {"active": 1}]}, False),
         ("trainer.kubeflow.org", "TrainJob", {"jobsStatus": [{"active": 1}], "conditions": [COMPLETE]}, True),
         ("trainer.kubeflow.org", "TrainJob", {"jobsStatus": "?"}, None),
-        ("apps", "Deployment", {"active": 1}, None),
     ],
 )
 def test_s1_what_is_done_once_says_whether_it_runs(group: str, kind: str, status: Any, done: bool | None) -> None:
