@@ -201,7 +201,8 @@ class _Projecting:
         return self._told(before, now, braked)
 
     def _told(self, before: Mapping[str, Cluster], now: datetime, braked: bool) -> set[str]:
-        changed = {name for name, cluster in self.found.fleet.items() if not _alike(before[name], cluster)}
+        seen = {name: (each.taints, each.is_ready) for name, each in before.items()}
+        changed = {name for name, each in self.found.fleet.items() if (each.taints, each.is_ready) != seen[name]}
         for name in sorted(changed):
             was, now_is = before[name], self.found.fleet[name]
             if was.is_ready != now_is.is_ready:
@@ -307,8 +308,3 @@ def _settled(binding: Binding) -> Binding:
     if not binding.spec.graceful_eviction_tasks:
         return binding
     return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, graceful_eviction_tasks=()))
-
-
-def _alike(old: Cluster, new: Cluster) -> bool:
-    """Tells whether bindings are decided the same on both."""
-    return old.taints == new.taints and old.is_ready == new.is_ready

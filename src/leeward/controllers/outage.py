@@ -71,7 +71,9 @@ class OutageController:
         self._outages = plane.informers.of(OUTAGES)
         self._works = plane.informers.of(WORKS)
         self._bindings = [plane.informers.of(kind.resource) for kind in KINDS]
-        self._by_cluster = [IndexOfMany(informer, _clusters_of) for informer in self._bindings]
+        self._by_cluster = [
+            IndexOfMany(informer, lambda binding: clusters_of(binding.spec)) for informer in self._bindings
+        ]
         heartbeats = plane.informers.of(LEASES, SYSTEM_NAMESPACE)
         self._read = (self._clusters, self._outages, self._works, *self._bindings, heartbeats)
         """Informers whose kinds must be known as they are now. A heartbeat, often renewed, shows every restore."""
@@ -304,7 +306,3 @@ def settle_time(applications: int) -> timedelta:
 
 def _is_over(outage: ClusterOutage) -> bool:
     return outage.status.phase is OutagePhase.OVER
-
-
-def _clusters_of(binding: Binding) -> Iterator[str]:
-    return clusters_of(binding.spec)

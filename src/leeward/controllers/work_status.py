@@ -100,7 +100,7 @@ class WorkStatusController:
             if resource is None or observed is None:
                 carried = False
                 continue
-            carried = carried and not _is_going(observed) and await self._carries(observed, work, manifest)
+            carried = carried and await self._carries(observed, work, manifest)
             status = await self._manifest_status(work, ordinal, resource, observed, MAX_STATUS_BYTES - kept_bytes)
             kept_bytes += status.size
             statuses.append(status.reported)
@@ -122,7 +122,9 @@ class WorkStatusController:
         return None
 
     async def _carries(self, observed: Manifest, work: Work, manifest: Manifest) -> bool:
-        """Tells whether the object is what this generation of the Work says."""
+        """Tells whether the object is what this generation of the Work says, and stays: nobody relies on what goes."""
+        if "deletionTimestamp" in observed["metadata"]:
+            return False
         if carries_generation(observed, work, manifest):
             return True
         if not is_left(observed, work):
@@ -273,11 +275,6 @@ def _is_reflected_since(status: WorkStatus, since: datetime, now: datetime) -> b
         return False
     at = reflected.last_transition_time or since
     return at == since or since <= at <= now + CLOCKS_APART
-
-
-def _is_going(observed: Manifest) -> bool:
-    """Tells whether the member deletes it, which may wait for finalizers: nobody relies on what goes. Holds: S1."""
-    return "deletionTimestamp" in observed["metadata"]
 
 
 def _speaks_of_another_generation(work: Work) -> bool:

@@ -47,7 +47,8 @@ def users_of_proxy(
     roles: Iterable[ReadOnlyManifest], bindings: Iterable[ReadOnlyManifest], cluster: str
 ) -> Impersonated:
     """Users and groups that may use the proxy of `cluster`, by ClusterRoles and bindings of the control plane."""
-    granting = {text_in(mapping_in(role, "metadata"), "name") for role in roles if _grants(role, cluster)}
+    wanted = {cluster, EVERY_CLUSTER}
+    granting = {text_in(mapping_in(role, "metadata"), "name") for role in roles if wanted & proxies_named(role)}
     users, groups, accounts = set[str](), set[str](), set[str]()
     for binding in bindings:
         reference = mapping_in(binding, "roleRef")
@@ -107,10 +108,6 @@ def impersonator_objects(rules: list[Manifest], namespace: str = CLUSTER_NAMESPA
 def proxies_named(role: ReadOnlyManifest) -> frozenset[str]:
     """Names of the clusters whose proxy a ClusterRole names; `*` for all of them."""
     return frozenset(name for rule in mappings_in(role, "rules") for name in _proxies_in(rule))
-
-
-def _grants(role: ReadOnlyManifest, cluster: str) -> bool:
-    return not proxies_named(role).isdisjoint((cluster, EVERY_CLUSTER))
 
 
 def _proxies_in(rule: Mapping[str, Any]) -> Iterable[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from controller_runtime import Key, key_of
-from kubeapi.core import Container, Node, NodeSelectorTerm, Taint, Toleration
+from kubeapi.core import Container, Node, Taint, Toleration
 from kubeapi.meta import LabelSelectorRequirement
 from kubeapi.quantity import Quantity
 from kubeapi.selectors import Requirement, Selector, matches
@@ -40,8 +40,9 @@ class NodeFilter:
         if claim is None:
             return NodeFilter({}, (), None)
         affinity = claim.hard_node_affinity
-        terms = None if affinity is None else tuple(map(_term, affinity.node_selector_terms))
-        return NodeFilter(claim.node_selector, claim.tolerations, terms)
+        asked = () if affinity is None else affinity.node_selector_terms
+        read = tuple((_selector(term.match_expressions), _selector(term.match_fields)) for term in asked)
+        return NodeFilter(claim.node_selector, claim.tolerations, None if affinity is None else read)
 
     def takes(self, node: Node) -> bool:
         return (
@@ -59,10 +60,6 @@ class NodeFilter:
 
 def is_ready(node: Node) -> bool:
     return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
-
-
-def _term(term: NodeSelectorTerm) -> _Term:
-    return _selector(term.match_expressions), _selector(term.match_fields)
 
 
 def _selector(requirements: Sequence[LabelSelectorRequirement]) -> Selector:

@@ -42,7 +42,8 @@ _NOT_IN_A_HEADER = re.compile(r"^\s|\s$|[\x00-\x1f\x7f]")
 def headers_to_member(headers: Mapping[str, str], user: User) -> dict[str, str]:
     """Raises: Refused where it is nobody who asks, or somebody whose name no header can say."""
     upgrade = headers.get(_UPGRADE, "")
-    kept = {name: value for name, value in without_hops(headers).items() if not _is_of_the_client(name)}
+    sent = without_hops(headers).items()
+    kept = {name: value for name, value in sent if not (name in _CREDENTIALS or name.startswith(_IDENTITIES))}
     return {**kept, **({_UPGRADE: upgrade} if upgrade else {}), **_identity(user)}
 
 
@@ -62,10 +63,6 @@ def code_fault(code: int, asked: Mapping[str, str]) -> str:
 
 def bad_gateway(message: str) -> Refused:
     return Refused(Status(message=message, reason="BadGateway", code=BAD_GATEWAY))
-
-
-def _is_of_the_client(name: str) -> bool:
-    return name in _CREDENTIALS or name.startswith(_IDENTITIES)
 
 
 def _identity(user: User) -> dict[str, str]:

@@ -105,7 +105,9 @@ class _Reading:
         names = [target.name for target in binding.spec.clusters]
         self._revisions = {n: next(iter(revisions_of_work(works[n])), KEPT) if n in works else None for n in names}
         rows = {
-            name: Standing(revision, RolloutSight.UNSEEN, labels=_labels(clusters.get(name)))
+            name: Standing(
+                revision, RolloutSight.UNSEEN, labels=found.metadata.labels if (found := clusters.get(name)) else {}
+            )
             for name, revision in self._revisions.items()
         }
         self._stages: Sequence[tuple[RolloutStage, Sequence[str]]] = (
@@ -200,7 +202,3 @@ def _strategy(binding: Binding) -> RolloutStrategy | None:
         return parse_rollout(binding.metadata.annotations.get(ROLLOUT_ANNOTATION, ""))
     except OptionFault:
         return None
-
-
-def _labels(cluster: Cluster | None) -> Mapping[str, str]:
-    return {} if cluster is None else cluster.metadata.labels

@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -220,7 +219,11 @@ def keep_before_upgrade(layout: Layout, fleet: LocalFleet, now: datetime) -> str
         return ""
     before = fleet.leeward or UNNAMED
     directory = layout.upgrades / f"from-{before}-{now:%Y%m%d-%H%M%S}"
-    kept = [name for name in _components(fleet) if (directory_of(layout, name) / STORE).exists()]
+    kept = [
+        name
+        for name in (CONTROL_PLANE, *(each.name for each in fleet.members))
+        if (directory_of(layout, name) / STORE).exists()
+    ]
     if not kept:
         return ""
     try:
@@ -231,13 +234,6 @@ def keep_before_upgrade(layout: Layout, fleet: LocalFleet, now: datetime) -> str
         write_backup(layout, name, directory / f"{name}.tar")
     return (
         f"leeward {before} ran this fleet last, and this is {__version__}: nothing had to be migrated; "
-        f"as it was, it is kept in {directory} (back with that version: `leeward restore {_example(directory)}`)"
+        f"as it was, it is kept in {directory} (back with that version: "
+        f"`leeward restore {directory}/{CONTROL_PLANE}.tar`)"
     )
-
-
-def _components(fleet: LocalFleet) -> tuple[str, ...]:
-    return (CONTROL_PLANE, *(member.name for member in fleet.members))
-
-
-def _example(directory: Path) -> Path:
-    return directory / f"{CONTROL_PLANE}.tar"

@@ -43,7 +43,9 @@ class ApprovedAgentController:
         if cluster is not None:
             return cluster.spec.sync_mode != "Pull"
         secrets = (self._secrets.get(each, CLUSTER_NAMESPACE) for each in secrets_of_agent(name))
-        return any(secret is not None and not _is_agents_own(secret, name) for secret in secrets)
+        return any(
+            secret is not None and secret.metadata.annotations.get(AGENT_MADE_ANNOTATION) != name for secret in secrets
+        )
 
     def _has_requests(self) -> bool:
         """Tells whether an agent can have such a role: it goes with the request that it was approved by."""
@@ -59,7 +61,3 @@ class ApprovedAgentController:
             for name in (new.metadata.name, *namesakes_of_secrets(new.metadata.name)):
                 if new.metadata.name in secrets_of_agent(name):
                     self._controller.queue.add(name)
-
-
-def _is_agents_own(secret: Secret, cluster: str) -> bool:
-    return secret.metadata.annotations.get(AGENT_MADE_ANNOTATION) == cluster

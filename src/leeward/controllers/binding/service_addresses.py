@@ -66,7 +66,9 @@ class AddressesBehind:
         self._bindings: Informer[Binding] = plane.informers.of(kind.resource)
         self._plane, self._kind, self._works_of, self._clusters = plane, kind, works_of, plane.informers.of(CLUSTERS)
         self._templates, self._holds, self._look = templates, holds, look
-        self._leading = Index[Binding, str](self._bindings, _namespace_led_to)
+        self._leading = Index[Binding, str](
+            self._bindings, lambda each: each.namespace if leads_traffic(each) else None
+        )
         self._services_in = Index[Binding, str](self._bindings, _namespace_of_service)
         self._unreached: dict[Key, datetime] = {}
         """Instants since which workloads are not reachable that do not say so yet."""
@@ -238,10 +240,6 @@ class AddressesBehind:
 
 def _is_route(binding: Binding) -> bool:
     return is_gateway_kind(binding.spec.resource.api_version, binding.spec.resource.kind, "Route")
-
-
-def _namespace_led_to(binding: Binding) -> str | None:
-    return binding.namespace if leads_traffic(binding) else None
 
 
 def _state_of(service: Work) -> object:

@@ -122,11 +122,9 @@ def is_dubious(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
     That is soon decided, either way: nothing is engaged for it, but no eviction starts meanwhile.
     """
     clusters = list(clusters)
-    return any(map(looks_dead, clusters)) and is_alarming(clusters, settings, is_dead=_looks_dead_or_fails)
-
-
-def _looks_dead_or_fails(cluster: Cluster) -> bool:
-    return looks_dead(cluster) or is_failing(cluster)
+    return any(map(looks_dead, clusters)) and is_alarming(
+        clusters, settings, is_dead=lambda each: looks_dead(each) or is_failing(each)
+    )
 
 
 def is_alarming(

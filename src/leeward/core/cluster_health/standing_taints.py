@@ -71,7 +71,11 @@ def with_record(status: ClusterStatus, record: TaintRecord, removed_by: Iterable
     tainted = Condition(TAINTED_CONDITION, "True", "ControlPlane", render_record(record)) if record else None
     conditions = put_condition(status.conditions, TAINTED_CONDITION, tainted, now)
     names = sorted({*removers_in(status), *removed_by})[:_MOST_NAMES] if record else []
-    told = Condition(TAINTS_REMOVED_CONDITION, "True", "RemovedByOthers", _told(names)) if names else None
+    told = (
+        Condition(TAINTS_REMOVED_CONDITION, "True", "RemovedByOthers", f"{_TAKEN_OFF}{', '.join(names)}{_GOES_ON}")
+        if names
+        else None
+    )
     return replace(status, conditions=put_condition(conditions, TAINTS_REMOVED_CONDITION, told, now))
 
 
@@ -84,10 +88,6 @@ def removal_told(status: ClusterStatus) -> str:
 def removers_in(status: ClusterStatus) -> list[str]:
     told = removal_told(status)
     return told.removeprefix(_TAKEN_OFF).partition(_GOES_ON)[0].split(", ") if told.startswith(_TAKEN_OFF) else []
-
-
-def _told(names: Iterable[str]) -> str:
-    return f"{_TAKEN_OFF}{', '.join(names)}{_GOES_ON}"
 
 
 def removers_of(manifest: Manifest, ours: str, since: datetime | None) -> list[str]:

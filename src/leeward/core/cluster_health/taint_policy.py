@@ -69,7 +69,8 @@ def decide_policy_taints(
     if _without_times(taints) == _without_times(before):
         taints = before
     present, known = {key_of(t) for t in taints}, {key_of(t) for t in before}
-    return PolicyTaints(taints, _render_owned((owned | (present - known)) & present))
+    named = sorted(f"{key}:{effect}" for key, effect in (owned | (present - known)) & present)
+    return PolicyTaints(taints, ",".join(named))
 
 
 def apply_policies(
@@ -134,10 +135,6 @@ def _without_times(taints: Iterable[Taint]) -> set[tuple[str, str, str]]:
     """Key, effect and value, by which taints are compared: a taint that one policy removes and a later one adds again
     has not changed."""
     return {(t.key, t.effect, t.value) for t in taints}
-
-
-def _render_owned(owned: Iterable[TaintKey]) -> str:
-    return ",".join(sorted(f"{key}:{effect}" for key, effect in owned))
 
 
 def follow_policies(

@@ -168,7 +168,8 @@ def _one_back(at: Returns, task: GracefulEvictionTask) -> Withdrawal | None:
         kept, back = _divided_for(at, task, others, late=late)
     if kept is None:
         return None
-    result = _with_target(kept, TargetCluster(name, back + (replicas_in(spec, name) if spec.is_divided else 0)))
+    target = TargetCluster(name, back + (replicas_in(spec, name) if spec.is_divided else 0))
+    result = tuple(sorted((*kept, target), key=lambda each: each.name))
     affinity_name = common_term(at.binding, (target.name for target in result), at.clusters)
     if affinity_name is None:
         return None
@@ -214,10 +215,6 @@ def _duplicated_for(at: Returns, task: GracefulEvictionTask, others: _Targets, *
     kept = tuple(sorted(others, key=lambda each: (lacking[each.name], each.name))[: _max_clusters(at.spec) - 1])
     is_served = bool(others) and not any(lacking.values())
     return kept if not is_served and at.may_give_up(kept) else None
-
-
-def _with_target(kept: _Targets, target: TargetCluster) -> _Targets:
-    return tuple(sorted((*kept, target), key=lambda each: each.name))
 
 
 def _max_clusters(spec: ResourceBindingSpec) -> int:

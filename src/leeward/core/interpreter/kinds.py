@@ -79,10 +79,6 @@ def _is_load_balancer(manifest: ReadOnlyManifest) -> bool:
     return text_at(manifest, "spec", "type") == "LoadBalancer"
 
 
-def _is_ingress_healthy(manifest: ReadOnlyManifest) -> bool:
-    return bool(_addresses(mapping_at(manifest, "status")))
-
-
 def _addresses(status: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     entries = list_at(status, "loadBalancer", "ingress")
     return [entry for entry in entries if text_at(entry, "ip") or text_at(entry, "hostname")]
@@ -117,7 +113,11 @@ SERVICE = Rules(
     retain=_retain_service,
     prune=_prune_service,
 )
-INGRESS = Rules(is_healthy=_is_ingress_healthy, aggregate=_aggregate, dependencies=ingress_dependencies)
+INGRESS = Rules(
+    is_healthy=lambda manifest: bool(_addresses(mapping_at(manifest, "status"))),
+    aggregate=_aggregate,
+    dependencies=ingress_dependencies,
+)
 
 
 _VOLUME_WORST_FIRST = ("Failed", "Pending", "Available", "Bound", "Released")
@@ -163,10 +163,6 @@ _BUDGET = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPo
 _AUTOSCALER = ("currentReplicas", "desiredReplicas")
 
 
-def _reflect_budget(manifest: ReadOnlyManifest) -> Status:
-    return pick(mapping_at(manifest, "status"), ("disruptedPods", *_BUDGET))
-
-
 def _is_budget_kept(manifest: ReadOnlyManifest) -> bool:
     return int_at(manifest, "status", "currentHealthy") >= int_at(manifest, "status", "desiredHealthy")
 
@@ -181,7 +177,11 @@ def _aggregate_budget(template: ReadOnlyManifest, items: Sequence[AggregatedStat
     return {**total(items, _BUDGET, required=_BUDGET), **({"disruptedPods": disrupted} if disrupted else {})}
 
 
-POD_DISRUPTION_BUDGET = Rules(reflect=_reflect_budget, is_healthy=_is_budget_kept, aggregate=_aggregate_budget)
+POD_DISRUPTION_BUDGET = Rules(
+    reflect=lambda manifest: pick(mapping_at(manifest, "status"), ("disruptedPods", *_BUDGET)),
+    is_healthy=_is_budget_kept,
+    aggregate=_aggregate_budget,
+)
 HORIZONTAL_POD_AUTOSCALER = Rules(
     reflect=lambda manifest: pick(mapping_at(manifest, "status"), _AUTOSCALER),
     aggregate=lambda _, items: total(items, _AUTOSCALER, required=("desiredReplicas",)),

@@ -5,7 +5,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.unstructured import drop, list_at, mapping_at, mappings_at, pick, put, text_at, value_at
-from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.dependencies import bare_pod_dependencies
 from leeward.core.interpreter.fields import statuses
 from leeward.core.interpreter.pod_template import replica_requirements
@@ -13,10 +13,6 @@ from leeward.core.interpreter.rules import Rules, Status
 
 _WORST_FIRST = ("Failed", "Pending", "Running", "Succeeded")
 _MEMBER_OWNED = ("nodeName", "serviceAccountName", "volumes")
-
-
-def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
-    return 1, replica_requirements(mapping_at(manifest, "spec"))
 
 
 def _is_healthy(manifest: ReadOnlyManifest) -> bool:
@@ -71,5 +67,9 @@ def _retain_mounts(desired: Sequence[Manifest], observed: Sequence[ReadOnlyManif
 
 
 POD = Rules(
-    replicas=_replicas, is_healthy=_is_healthy, aggregate=_aggregate, retain=_retain, dependencies=bare_pod_dependencies
+    replicas=lambda manifest: (1, replica_requirements(mapping_at(manifest, "spec"))),
+    is_healthy=_is_healthy,
+    aggregate=_aggregate,
+    retain=_retain,
+    dependencies=bare_pod_dependencies,
 )

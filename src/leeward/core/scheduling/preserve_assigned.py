@@ -21,7 +21,11 @@ def without_loss(
     if not request.keep_assigned or isinstance(outcome, Unplaceable) or _gives_up(request):
         return outcome
     placed = {target.name: target.replicas for target in outcome.clusters}
-    losers = {name for name, replicas in request.assigned.items() if _is_less(request, placed.get(name), replicas)}
+    losers = {
+        name
+        for name, replicas in request.assigned.items()
+        if placed.get(name, -1) < min(replicas, request.spec.replicas)
+    }
     lost = (cluster for cluster in (clusters if losers else ()) if cluster.name in losers)
     kept = [cluster.name for cluster in lost if is_feasible(request, cluster, profile)]
     if not kept:
@@ -33,7 +37,3 @@ def without_loss(
 def _gives_up(request: Request) -> bool:
     held = sum(request.assigned.values())
     return request.is_fresh or (request.spec.is_divided and held > request.spec.replicas)
-
-
-def _is_less(request: Request, now: int | None, before: int) -> bool:
-    return now is None or now < min(before, request.spec.replicas)
