@@ -185,7 +185,6 @@ class BindingController:
         synced = WrittenWorks(taken, bool(present), rendering.failures, purging | larger.unread, later, plan.condition)
         if synced.stands_still:
             return synced
-        has_written = False
         for cluster in self._writing.in_turn(present, desired):
             manifest, work = desired[cluster], present.get(cluster)
             if cluster in synced.left or self._is_leaving(cluster):
@@ -195,7 +194,6 @@ class BindingController:
             try:
                 with_id = partial(self._rendering.with_id, binding, template, plan, rendering, cluster, present)
                 written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id, synced)
-                has_written = has_written or written is not work
                 if written is not work and rendering.is_overridden:
                     self._events.overridden(binding, cluster, rendering.manifests[cluster], work)
             except TakenWork as taken:
@@ -203,8 +201,10 @@ class BindingController:
                 self._wait_for(binding, manifest)
             except WorldError as error:
                 synced.failures.append(error)
+                synced.left |= {cluster}
         synced.needs = await self._scale_downs.needs_beside_removals(binding.spec, present, desired)
         has_removed = await self._unwanted.remove(binding, present, desired, synced, keep=bool(purging))
+        has_written = any(work is not present.get(cluster) for cluster, work in synced.works.items())
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)
         return synced
