@@ -2,11 +2,13 @@
 
 import pytest
 
+from kubeapi.meta import Manifest
 from kubeclient import NotFound
 from leeward.api.rebalancer import WorkloadRebalancer
 from leeward.api.resource import WORKLOAD_REBALANCERS
 from leeward.sim.world import World
-from tests.world.stories import apply, in_world, ready_replicas, scenario
+from tests.world.stories import apply, in_world, play, ready_replicas, scenario, tasks
+from tests.world.test_groups import DB, THREE, WEB, member_of, running, together
 
 WORKLOAD = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx", "namespace": "default"}
 
@@ -82,3 +84,35 @@ async def test_a_workload_that_is_listed_later_is_rebalanced_later(world: World)
     assert binding.spec.reschedule_triggered_at is not None
     assert done.metadata.creation_timestamp is not None
     assert (binding.spec.reschedule_triggered_at - done.metadata.creation_timestamp).total_seconds() == 600
+
+
+def in_terms(name: str) -> Manifest:
+    made = member_of("shop", name)
+    terms = [{"affinityName": cluster, "clusterNames": [cluster]} for cluster in ("member1", "member2")]
+    made["spec"]["placement"] = {"clusterAffinities": terms}
+    return made
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_rebalancer_of_one_member_moves_its_group_and_nothing_stops_serving(both: bool) -> None:
+    async def story(world: World) -> None:
+        home = await running(world, *(in_terms(name) for name in ("web", "db")))
+        await world.member(home).stop()
+        await world.until(lambda: together(world) not in ("", home), 900)
+        away = together(world)
+        await world.sleep(60)
+        await world.member(home).start()
+        await world.until(lambda: world.is_ready(home) and not world.taints(home))
+        await world.sleep(120)
+        for name in ("web", "db")[: 1 + both]:
+            spec = {"workloads": [{**WORKLOAD, "name": name}]}
+            await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": name}, "spec": spec})
+            for _ in range(120):
+                await world.sleep(1)
+                for each in ("web", "db"):
+                    served = [await ready_replicas(world, cluster, each) for cluster in (home, away)]
+                    assert max(served) == 2
+        assert together(world) == home
+        assert [tasks(world, WEB), tasks(world, DB)] == [[], []]
+
+    play(story, THREE)
