@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kubeapi.codec import to_wire
-from kubeapi.meta import Manifest
-from kubeapi.unstructured import with_annotations
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.unstructured import int_at, value_at, with_annotations
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, Work
@@ -107,6 +107,8 @@ class WorkRendering:
         manifests, rules = manifests_by_cluster(binding, template, revised), None
         if contents is not None:
             manifests, rules = {n: each for n, each in manifests.items() if n in contents.clusters}, contents.rules
+        if self._floors is not None and (binding.spec.graceful_eviction_tasks or present.keys() - manifests.keys()):
+            manifests = {name: _started(each, present.get(name)) for name, each in manifests.items()}
         rendering = await self._overrides.render(template, manifests, present, rules)
         rendering = await self._ordinals.number(binding, template, rendering, present)
         if self._gates is not None:
@@ -128,6 +130,17 @@ class WorkRendering:
         if asked is None or asked == await self._interpreter.replicas_in(manifests):
             return manifests
         return [await self._interpreter.revise(manifests[0], asked)]
+
+
+def _started(manifest: ReadOnlyManifest, work: Work | None) -> ReadOnlyManifest:
+    """The manifest for a copy that replaces another one: a Deployment without Pods is not paused.
+
+    A pause halts the rollout of Pods that run. Kubernetes makes no Pods of a new Deployment that is paused.
+    """
+    told = work.status.manifest_statuses if work is not None else ()
+    has_pods = any(int_at(each.status, "replicas") for each in told)
+    is_paused = manifest["kind"] == "Deployment" and value_at(manifest, "spec", "paused") is True
+    return {**manifest, "spec": {**manifest["spec"], "paused": False}} if is_paused and not has_pods else manifest
 
 
 def _joined(one: Rendering, other: Rendering) -> Rendering:
