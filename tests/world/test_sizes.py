@@ -458,6 +458,49 @@ def test_s1_a_policy_that_asks_for_fewer_lets_no_drain_end() -> None:
     play(story, TWO)
 
 
+async def override(world: World, replicas: Mapping[str, int | None]) -> None:
+    """Policies have so many run in each cluster; None: as many as are asked for."""
+    for name, count in replicas.items():
+        if count is not None:
+            rule = overriding(name, {"name": "web"}, only(name), plaintext=replacing("/spec/replicas", count))
+            await world.client.create(OVERRIDES, rule, "default")
+
+
+async def placed_with(world: World, placement: Manifest, here: int | None = None, there: int | None = None) -> str:
+    """Four are asked for; policies have so many run where they are placed, which is returned, and elsewhere."""
+    await apply(world.client, web(), policy("web", placement))
+    await world.until(lambda: bool(world.assigned(WEB)), 60)
+    (home,) = world.assigned(WEB)
+    await override(world, {home: here, other(world, home): there})
+    await world.sleep(60)
+    return home
+
+
+@pytest.mark.parametrize("placement", [COPY_IN_ONE], ids=["duplicated"])
+def test_s1_a_restart_of_pods_takes_no_load_from_a_copy_that_is_drained(placement: Manifest) -> None:
+    """A policy has two run elsewhere. Two of four that are to run are not ready for a minute."""
+
+    async def story(world: World) -> None:
+        home = await placed_with(world, placement, there=2)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.sleep(60)
+        await without_room(world, home)
+        client = world.member(home).client
+        for pod in (await client.list(PODS, "default")).items[:2]:
+            await client.delete(PODS, pod.name, "default")
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(60)
+        assert await ready_replicas(world, home, "web") == 2
+        await with_room(world, home)
+        await world.sleep(60)
+        assert await ready_replicas(world, home, "web") == 4
+        assert tasks(world, WEB) == [home]
+
+    play(story, TWO)
+
+
 @pytest.mark.parametrize("wait", [0, 10], ids=["is there", "is not there"])
 def test_s1_an_autoscaler_that_is_not_dispatched_shrinks_nothing_and_holds_no_drain_for_ever(wait: int) -> None:
     async def story(world: World) -> None:

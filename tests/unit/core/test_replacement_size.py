@@ -19,6 +19,7 @@ from leeward.core.interpreter.own_replicas import (
     as_assigned,
     has_outgrown,
     own_replicas,
+    told_to_run,
     with_own_replicas,
 )
 from leeward.core.propagation.autoscaled import Floor, floor_of, with_floor
@@ -360,11 +361,35 @@ def test_a_floor_stays_within_what_the_autoscaler_may_do(least: int | None, most
         assert floor_of(made) == (Floor(floor, until) if floor > (least or 1) else None)
 
 
-def test_only_an_object_that_keeps_its_own_replicas_tells_them() -> None:
+@pytest.mark.parametrize(
+    ("status", "by_leeward", "healthy", "told"),
+    [
+        ({"replicas": 4, "readyReplicas": 1}, True, False, 4),
+        ({"replicas": 2, OWN_REPLICAS: 4}, True, False, 4),
+        ({"replicas": 4}, False, True, 4),
+        ({"replicas": 2}, False, False, 0),
+        ({"readyReplicas": 2}, True, True, 0),
+    ],
+    ids=["as many Pods", "fewer Pods", "Karmada's agent", "Karmada's agent, of a copy in a rollout", "another kind"],
+)
+def test_the_replicas_that_an_object_asks_for_are_told_whoever_decides_them(
+    status: Manifest, *, by_leeward: bool, healthy: bool, told: int
+) -> None:
+    copy = work("member1", 1 if healthy else None)
+    report = msgspec.structs.replace(copy.status.manifest_statuses[0], status=status)
+    conditions = copy.status.conditions if by_leeward else ()
+    found = msgspec.structs.replace(copy.status, conditions=conditions, manifest_statuses=(report,))
+    assert told_to_run(msgspec.structs.replace(copy, status=found)) == told
+
+
+def test_an_object_tells_its_replicas_where_it_keeps_its_own_or_has_others() -> None:
     labels = {"resourcetemplate.karmada.io/retain-replicas": "true"}
     observed: Manifest = {"metadata": {"labels": labels}, "spec": {"replicas": 3}}
     assert with_own_replicas({"readyReplicas": 1}, observed) == {"readyReplicas": 1, OWN_REPLICAS: 3}
     assert with_own_replicas(None, observed) is None
+    written: Manifest = {"metadata": {}, "spec": {"replicas": 3}}
+    assert with_own_replicas({"replicas": 2}, written) == {"replicas": 2, OWN_REPLICAS: 3}
+    assert with_own_replicas({"replicas": 3}, written) == {"replicas": 3}
     others: list[Manifest] = [{"metadata": {}}, {"spec": {}}, {"spec": {"replicas": "3"}}]
     for other in ({**observed, **each} for each in others):
         assert with_own_replicas({"readyReplicas": 1}, other) == {"readyReplicas": 1}

@@ -22,10 +22,10 @@ from leeward.core.copies.evidence import (
     is_judged_well,
     refused_dependencies,
     served_counts,
-    wanted_there,
     when_told,
 )
 from leeward.core.copies.job_copies import is_complete_job, is_job_under_way
+from leeward.core.interpreter.own_replicas import told_to_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,6 @@ def at_instant(known: Availability, replicas: int, now: datetime) -> Availabilit
 
 
 def wanted_by_itself(work: Work | None, cluster: Cluster | None) -> int:
-    """Number of replicas with which a copy is whole in its cluster, by an override or an autoscaler there. 0 where that
-    is not known, as of kinds that do not say how many."""
-    statuses = work.status.manifest_statuses if work is not None else ()
-    wanted = min(map(wanted_there, statuses), default=0)
+    """Number of replicas with which a copy is whole by an override or an autoscaler; 0 where that is not known."""
+    wanted = told_to_run(work)
     return wanted if wanted and availability(work, cluster, wanted).is_whole else 0

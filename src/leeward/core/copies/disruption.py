@@ -12,6 +12,7 @@ that for some truth.
 Nothing is remembered from one question to the next. Each is about the present knowledge.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.copies.availability import NOTHING, Availability, at_instant, availability, wanted_by_itself
 from leeward.core.copies.evidence import was_there_before
+from leeward.core.interpreter.own_replicas import told_to_run
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 
 NO_SIZES: Mapping[str, int] = {}
@@ -70,11 +72,6 @@ class KnownCopy:
         """Tells whether nobody can say how the copy is, whatever it counts as ready."""
         statuses = self.work.status.manifest_statuses if self.work is not None else ()
         return any(health_in(status) is ResourceHealth.UNKNOWN for status in statuses)
-
-    @property
-    def wish(self) -> int:
-        """Number of replicas that its own cluster wants of it, where it is whole with fewer than are assigned."""
-        return min(wanted_by_itself(self.work, self.home) or self.assigned, self.assigned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +129,8 @@ def copies_of(
     watched: bool = True,
 ) -> CopyTable:
     """The table of a binding; `works` are its Works by cluster. `sizes` are the replicas of Works that are larger than
-    they are to be. `needs` are those of targets that override policies give other numbers; None: nobody has read the
-    policies, and of a copy that is not divided its own cluster tells it."""
+    they are to be. `needs` are those of targets with overrides; None: the clusters of copies that are not
+    divided tell them."""
     assigned = spec.assigned
     tasks = {task.from_cluster: task for task in spec.graceful_eviction_tasks}
     goes = Counter[str]()
@@ -146,17 +143,25 @@ def copies_of(
             given, there = (None, goes[name] or spec.replicas) if given is None else (spec.replicas, spec.replicas)
         there, work, home = sizes.get(name, there), works.get(name), clusters.get(name)
         rows[name] = _row_of(spec, work, home, tasks.get(name), now, assigned=given, there=there, watched=watched)
-    wishes = needs if needs is not None else NO_SIZES if spec.is_divided else _wishes(rows)
-    idle = {name: 0 for name, row in rows.items() if _is_idle(row, tasks.values())}
-    rows = {name: _needing(row, {**wishes, **idle}.get(name)) for name, row in rows.items()}
+    wishes = needs if needs is not None else NO_SIZES if spec.is_divided else _wishes(rows, now)
+    wishes = {**wishes, **{name: 0 for name, row in rows.items() if _is_idle(row, tasks.values())}}
+    rows |= {n: replace(rows[n], need=min(rows[n].need, wishes[n])) for n in rows.keys() & wishes.keys()}
     instants = [at for row in rows.values() if (at := row.known.believed_from) is not None and at > now]
     return CopyTable(rows, _asked(spec, rows), min(instants, default=None))
 
 
-def _wishes(rows: Mapping[str, KnownCopy]) -> Mapping[str, int]:
-    """Replicas that their clusters want of targets, but no fewer than others may lose: their load is to follow."""
-    losing = sum(max(0, row.at_most - row.assigned) for row in rows.values())
-    return {name: max(row.wish, losing) for name, row in rows.items() if row.wish < row.assigned}
+def _wishes(rows: Mapping[str, KnownCopy], now: datetime) -> Mapping[str, int]:
+    """Replicas that their clusters want of targets, but no fewer than others are to lose: any number where nobody knows
+    their size."""
+    losing = sum(max(0, _size(row, now) - row.assigned) for row in rows.values() if row.task is not None)
+    return {name: max(wanted_by_itself(row.work, row.home) or sys.maxsize, losing) for name, row in rows.items()}
+
+
+def _size(row: KnownCopy, now: datetime) -> int:
+    """Number of replicas that the copy is to run, or runs: Pods that restart make it no smaller."""
+    is_told = at_instant(row.known, 0, now).since is not None
+    size = max(told_to_run(row.work) or sys.maxsize, row.known.told) if is_told else sys.maxsize
+    return size if row.work is not None else 0
 
 
 def _is_idle(row: KnownCopy, tasks: Iterable[GracefulEvictionTask]) -> bool:
@@ -165,15 +170,13 @@ def _is_idle(row: KnownCopy, tasks: Iterable[GracefulEvictionTask]) -> bool:
     return row.known.is_whole and row.at_most == 0 and all(was_there_before(row.work, at) for at in began)
 
 
-def _needing(row: KnownCopy, need: int | None) -> KnownCopy:
-    return row if need is None or need >= row.assigned else replace(row, need=need)
-
-
 def _asked(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy]) -> int:
     """Number of replicas that are asked for in all. A copy that has no target yet is asked for as a whole."""
     if spec.is_divided:
         return spec.replicas - sum(row.assigned - row.need for row in rows.values())
-    return 0 if spec.asks_for_none else sum(row.need for row in rows.values() if row.assigned) or max(1, spec.replicas)
+    if spec.asks_for_none:
+        return 0
+    return sum(row.need for row in rows.values() if row.assigned) or max(1, spec.replicas)
 
 
 def _row_of(
@@ -195,7 +198,7 @@ def _row_of(
     is_kept = assigned is not None or (task is not None and task.purge_rules.keeps_copy)
     given = 0 if assigned is None else assigned if spec.is_divided else max(1, assigned)
     ordered = not is_kept or (work is not None and _goes(work))
-    serving = at_least * (not is_doubted)
+    serving = 0 if is_doubted else at_least
     return KnownCopy(given, given, serving, at_most, there - (assigned or 0), ordered, task, work, home, told)
 
 

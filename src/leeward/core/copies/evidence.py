@@ -199,11 +199,6 @@ def is_judged_well(status: ManifestStatus, replicas: int) -> bool:
     return health_rules_in(status).is_well and (_count(status, replicas) or 0) >= replicas
 
 
-def wanted_there(status: ManifestStatus) -> int:
-    """Number of replicas that the member's own object has; 0 where it does not say so."""
-    return plausible_count(_fields(status).get("replicas"))
-
-
 def _count(status: ManifestStatus, whole: int) -> int | None:
     kind, fields = status.identifier.kind, _fields(status)
     done = has_done(status) if (status.identifier.group, kind) in DONE_ONCE else None

@@ -7,6 +7,7 @@ import pytest
 
 from kubeapi.meta import ObjectMeta
 from leeward.api.meta import Condition
+from leeward.api.policy import Placement
 from leeward.api.work import (
     AggregatedStatusItem,
     BindingResource,
@@ -189,17 +190,40 @@ def test_s1_time_ends_an_eviction_only_where_the_old_copy_has_served_nothing_for
     assert assess(bound, copies, 100_000, brake=True).finished == (), "S4"
 
 
+@pytest.mark.parametrize("placement", [COPIES], ids=["duplicated"])
 @pytest.mark.parametrize(
-    ("wanted", "old", "finished"),
-    [(1, 1, ("member1",)), (1, 2, ()), (3, 1, ())],
-    ids=["as many", "more are lost", "it is on its way"],
-)
+    ("wanted", "size", "ready", "finished"),
+    [
+        (1, 1, 1, ("member1",)),
+        (1, 2, 2, ()),
+        (3, 1, 1, ()),
+        (2, 4, 2, ()),
+        (2, 2, 1, ("member1",)),
+        (2, 8, 2, ()),
+        (2, None, 2, ()),
+    ],
+    ids=[
+        "as many", "more are lost", "it is on its way", "Pods restart", "Pods of as many restart",
+        "its own number is beyond the task's", "nobody knows how many",
+    ],
+)  # fmt: skip
 def test_s1_a_replacement_is_whole_with_what_its_own_cluster_wants_unless_more_is_lost(
-    wanted: int, old: int, finished: tuple[str, ...]
+    placement: Placement, wanted: int, size: int | None, ready: int, finished: tuple[str, ...]
 ) -> None:
-    bound = aggregated(binding(COPIES, 4, targets(member2=4), (task("member1"),)))
-    copies = {"member1": work("member1", old), "member2": wanting(wanted, work("member2", 1))}
+    """The size of the old copy counts, and not what is ready of it at this instant."""
+    bound = aggregated(binding(placement, 4, targets(member2=4), (task("member1", 4),)))
+    old, new = work("member1", ready), work("member2", min(wanted, 2))
+    copies = {"member1": wanting(size, old) if size else old, "member2": wanting(wanted, new)}
     assert assess(bound, copies, 1).finished == finished
+
+
+@pytest.mark.parametrize("placement", [COPIES], ids=["duplicated"])
+def test_s1_no_replacement_is_whole_with_fewer_while_the_old_copy_cannot_be_seen(placement: Placement) -> None:
+    """An autoscaler there may run any number."""
+    bound = aggregated(binding(placement, 6, targets(member2=6), (task("member1", 1),)))
+    copies = {"member1": wanting(1, work("member1", 1)), "member2": wanting(1, work("member2", 1))}
+    assert assess(bound, copies, 1).finished == ("member1",)
+    assert assess(bound, copies, 1, "member1").finished == ()
 
 
 @pytest.mark.parametrize(

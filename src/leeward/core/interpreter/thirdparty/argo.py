@@ -14,8 +14,7 @@ _BAD_PHASES = ("", "Failed", "Error")
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
-    """Number of templates that run at once. They are run one by one, so no request is counted; where they may run,
-    is."""
+    """Number of templates that run at once. No request is counted, as they run one by one; where they may run, is."""
     claim = node_claim(required_spec(manifest))
     return count_at(manifest, 1, "spec", "parallelism"), ReplicaRequirements(node_claim=claim) if claim else None
 
