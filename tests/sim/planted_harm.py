@@ -29,6 +29,7 @@ from leeward.controllers.removals import removal_holds, returned_copies
 from leeward.controllers.removals.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.cluster_health.watched_time import UNKEPT
+from leeward.core.copies import disruption
 from leeward.core.copies.disruption import CopyTable
 from leeward.core.eviction import progress, withdrawal
 from leeward.core.eviction.stalled_replacements import StalledTargets
@@ -476,7 +477,24 @@ _FEWER_BESIDE_A_REFUSAL = History(
 """A copy keeps its replicas while the other's Work is refused, and no longer."""
 
 
+def _take_every_part_for_new() -> Any:
+    """A part that has a load of its own counts as the replacement of another one."""
+    return mock.patch.object(disruption, "was_there_before", return_value=False)
+
+
+_SCALED_BY_ITSELF = History(
+    seed=9,
+    members=PUSHED[:2],
+    steps=(
+        msgspec.structs.replace(web(evenly("m1", "m2"), 6), autoscaled=True),
+        MemberStops(at=80, lasts=120, member="m1"),
+    ),
+)
+"""m2 keeps the three replicas that its own autoscaler wants, though six are assigned."""
+
+
 HARM: Mapping[str, Harm] = {
+    "take every part for new": Harm(_take_every_part_for_new, "S1", _SCALED_BY_ITSELF),
     "never shrink": Harm(_never_shrink, "L1", _FEWER_BESIDE_A_REFUSAL),
     "shrink without asking the law": Harm(_shrink_without_asking_the_law, "S1", _REPLACED_AND_LOST),
     "end evictions by time": Harm(_end_evictions_by_time, "S1", steered(stuck)),

@@ -19,6 +19,7 @@ from tests.world.stories import (
     DEPLOYMENTS,
     POLICIES,
     apply,
+    by_weight,
     deployment,
     identities,
     play,
@@ -40,6 +41,11 @@ ONE_OF_ALL = {
 }
 NO_ANNOTATIONS: Mapping[str, str] = {}
 COPY_IN_ONE = {"spreadConstraints": ONE_OF_ALL["spreadConstraints"]}
+STATIC = by_weight({"member1": 9, "member2": 1})
+"""Four replicas are all for the first, and for the other where that is being drained."""
+EACH_WAY = pytest.mark.parametrize(
+    "placement", [ONE_OF_ALL, STATIC, COPY_IN_ONE], ids=["dynamic", "static", "duplicated"]
+)
 
 
 async def size(world: World, name: str) -> int:
@@ -476,7 +482,45 @@ async def placed_with(world: World, placement: Manifest, here: int | None = None
     return home
 
 
-@pytest.mark.parametrize("placement", [COPY_IN_ONE], ids=["duplicated"])
+@EACH_WAY
+@pytest.mark.parametrize(("here", "there", "ends"), [(2, 2, True), (1, 2, True), (2, 1, False)])
+def test_s1_a_drain_ends_where_policies_have_as_many_run_as_it_takes_away(
+    placement: Manifest, here: int, there: int, *, ends: bool
+) -> None:
+    """Four are asked for, and nowhere do so many run."""
+
+    async def story(world: World) -> None:
+        home = await placed_with(world, placement, here, there)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        seen = await watch(world, 300, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == ([] if ends else [home])
+        assert seen.least >= here
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("seconds", [20, 120])
+def test_s1_parts_that_were_there_before_keep_a_load_of_their_own(seconds: int) -> None:
+    """Policies have one of two run in each cluster. Three served, and a drain would leave two."""
+
+    async def story(world: World) -> None:
+        thirds = dict.fromkeys(THREE, 1)
+        template = {**web(), "spec": {**web()["spec"], "replicas": 6}}
+        await apply(world.client, template, policy("web", by_weight(thirds)))
+        rule = overriding("one", {"name": "web"}, plaintext=replacing("/spec/replicas", 1))
+        await world.client.create(OVERRIDES, rule, "default")
+        await world.sleep(seconds)
+        await start_drain(world.client, "member1", None)
+        await world.until(lambda: tasks(world, WEB) == ["member1"], 60)
+        seen = await watch(world, 300)
+        assert seen.least == 3
+        assert tasks(world, WEB) == ["member1"]
+
+    play(story, THREE)
+
+
+@EACH_WAY
 def test_s1_a_restart_of_pods_takes_no_load_from_a_copy_that_is_drained(placement: Manifest) -> None:
     """A policy has two run elsewhere. Two of four that are to run are not ready for a minute."""
 
@@ -497,6 +541,143 @@ def test_s1_a_restart_of_pods_takes_no_load_from_a_copy_that_is_drained(placemen
         await world.sleep(60)
         assert await ready_replicas(world, home, "web") == 4
         assert tasks(world, WEB) == [home]
+
+    play(story, TWO)
+
+
+@EACH_WAY
+def test_s1_a_copy_that_a_drain_keeps_is_there_when_the_drain_is_undone_and_done_again(placement: Manifest) -> None:
+    async def story(world: World) -> None:
+        home = await placed_with(world, placement, there=2)
+        for _ in range(2):
+            await start_drain(world.client, home, None)
+            await world.until(lambda: tasks(world, WEB) == [home], 60)
+            await world.sleep(60)
+            await undo_drain(world.client, home)
+            seen = await watch(world, 60)
+            assert seen.least >= 4
+
+    play(story, TWO)
+
+
+@EACH_WAY
+def test_s1_a_lost_copy_is_there_with_all_when_its_cluster_returns(placement: Manifest) -> None:
+    """A policy has two run elsewhere meanwhile."""
+
+    async def story(world: World) -> None:
+        home = await placed_with(world, placement, there=2)
+        await world.member(home).stop()
+        await world.until(lambda: tasks(world, WEB) == [home], 900)
+        await world.sleep(60)
+        assert await ready_replicas(world, other(world, home), "web") == 2
+        await world.member(home).start()
+        await world.sleep(1)
+        seen = await watch(world, 120)
+        assert seen.least >= 4
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("placement", [ONE_OF_ALL, COPY_IN_ONE], ids=["divided", "duplicated"])
+def test_s1_a_lost_copy_that_scales_itself_does_not_go_for_one(placement: Manifest) -> None:
+    """Twelve run where nobody sees them, and a policy has one run elsewhere."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world, placement)
+        there = other(world, home)
+        await override(world, {there: 1})
+        await world.member(home).stop()
+        await world.until(lambda: tasks(world, WEB) == [home], 900)
+        await world.sleep(60)
+        assert tasks(world, WEB) == [home]
+        assert await ready_replicas(world, there, "web") == 1
+        await world.member(home).start()
+        await world.sleep(1)
+        seen = await watch(world, 300)
+        assert all(each[home] == 12 for each in seen.seen)
+
+    play(story, TWO)
+
+
+@EACH_WAY
+@pytest.mark.parametrize("moment", [0.2, 1, 5])
+def test_s1_an_override_that_goes_during_a_drain_has_all_that_is_asked_for_run(
+    placement: Manifest, moment: float
+) -> None:
+    async def story(world: World) -> None:
+        home = await placed_with(world, placement, here=2, there=2)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.sleep(moment)
+        for name in world.members:
+            await world.client.delete(OVERRIDES, name, "default")
+        seen = await watch(world, 120, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == []
+        assert seen.least >= 2
+        await world.sleep(60)
+        assert await ready_replicas(world, other(world, home), "web") == 4
+
+    play(story, TWO)
+
+
+@EACH_WAY
+@pytest.mark.parametrize(("here", "there", "ends"), [(2, 2, True), (None, 2, False), (2, None, True)])
+@pytest.mark.parametrize("moment", [0.2, 2, 10])
+def test_s1_an_override_that_comes_during_a_drain_leaves_as_many_as_ran(
+    placement: Manifest, moment: float, here: int | None, there: int | None, *, ends: bool
+) -> None:
+    async def story(world: World) -> None:
+        home = await placed_with(world, placement)
+        away = other(world, home)
+        await without_room(world, away)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        await world.sleep(moment)
+        await override(world, {home: here, away: there})
+        await with_room(world, away)
+        seen = await watch(world, 240, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == ([] if ends else [home])
+        assert seen.least >= (here or 4)
+
+    play(story, TWO)
+
+
+@EACH_WAY
+def test_s1_a_drain_between_policies_that_have_more_run_than_is_asked_for(placement: Manifest) -> None:
+    async def story(world: World) -> None:
+        home = await placed_with(world, placement, here=8, there=8)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        seen = await watch(world, 240, lambda: not tasks(world, WEB))
+        await world.sleep(60)
+        assert tasks(world, WEB) == []
+        assert seen.least >= 4
+        assert await ready_replicas(world, other(world, home), "web") == 8
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("placement", [ONE_OF_ALL, COPY_IN_ONE], ids=["divided", "duplicated"])
+@pytest.mark.parametrize("scales", [True, False], ids=["autoscaler there", "no autoscaler there"])
+def test_s1_an_override_beside_autoscalers_leaves_the_size_to_them(placement: Manifest, *, scales: bool) -> None:
+    """Twelve run. A policy has a new copy begin with two; where nobody scales it, the old one stays."""
+
+    async def story(world: World) -> None:
+        home = await scaled(world, placement)
+        there = other(world, home)
+        await override(world, {there: 2})
+        if not scales:
+            suspension = {"suspension": {"dispatchingOnClusters": {"clusterNames": [there]}}}
+            await world.client.patch(POLICIES, "scaler", {"spec": suspension}, "default")
+            await world.sleep(10)
+            await world.member(there).client.delete(AUTOSCALERS, "web", "default")
+        await start_drain(world.client, home, None)
+        await world.until(lambda: tasks(world, WEB) == [home], 60)
+        seen = await watch(world, 400, lambda: not tasks(world, WEB))
+        assert tasks(world, WEB) == ([] if scales else [home])
+        assert seen.least >= 12
+        await world.sleep(20)
+        assert await ready_replicas(world, there if scales else home, "web") == 12
 
     play(story, TWO)
 

@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work, awaits_gate
@@ -129,8 +129,7 @@ def copies_of(
     watched: bool = True,
 ) -> CopyTable:
     """The table of a binding; `works` are its Works by cluster. `sizes` are the replicas of Works that are larger than
-    they are to be. `needs` are those of targets with overrides; None: the clusters of copies that are not
-    divided tell them."""
+    they are to be. `needs` are those of targets with overrides; None: their own clusters tell them."""
     assigned = spec.assigned
     tasks = {task.from_cluster: task for task in spec.graceful_eviction_tasks}
     goes = Counter[str]()
@@ -143,18 +142,22 @@ def copies_of(
             given, there = (None, goes[name] or spec.replicas) if given is None else (spec.replicas, spec.replicas)
         there, work, home = sizes.get(name, there), works.get(name), clusters.get(name)
         rows[name] = _row_of(spec, work, home, tasks.get(name), now, assigned=given, there=there, watched=watched)
-    wishes = needs if needs is not None else NO_SIZES if spec.is_divided else _wishes(rows, now)
+    wishes = needs if needs is not None else _wishes(spec, rows, now)
     wishes = {**wishes, **{name: 0 for name, row in rows.items() if _is_idle(row, tasks.values())}}
     rows |= {n: replace(rows[n], need=min(rows[n].need, wishes[n])) for n in rows.keys() & wishes.keys()}
     instants = [at for row in rows.values() if (at := row.known.believed_from) is not None and at > now]
     return CopyTable(rows, _asked(spec, rows), min(instants, default=None))
 
 
-def _wishes(rows: Mapping[str, KnownCopy], now: datetime) -> Mapping[str, int]:
+def _wishes(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy], now: datetime) -> Mapping[str, int]:
     """Replicas that their clusters want of targets, but no fewer than others are to lose: any number where nobody knows
-    their size."""
-    losing = sum(max(0, _size(row, now) - row.assigned) for row in rows.values() if row.task is not None)
-    return {name: max(wanted_by_itself(row.work, row.home) or sys.maxsize, losing) for name, row in rows.items()}
+    their size. A part that is older than an eviction has a load of its own."""
+    opened = {task.from_cluster: task.creation_timestamp or now for task in spec.graceful_eviction_tasks}
+    losing = sum(max(0, _size(rows[name], now) - rows[name].assigned) for name in opened)
+    began = max(opened.values(), default=now)
+    new = [name for name, row in rows.items() if opened and not was_there_before(row.work, began, timedelta())]
+    wishing = {name: rows[name] for name in (new if spec.is_divided else rows)}
+    return {n: max(wanted_by_itself(row.work, row.home) or sys.maxsize, losing) for n, row in wishing.items()}
 
 
 def _size(row: KnownCopy, now: datetime) -> int:

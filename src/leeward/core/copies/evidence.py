@@ -45,10 +45,10 @@ def is_current(binding: Binding) -> bool:
     return applied is not None and applied.observed_generation == binding.metadata.generation
 
 
-def was_there_before(work: Work | None, began: datetime | None) -> bool:
+def was_there_before(work: Work | None, began: datetime | None, apart: timedelta = CLOCKS_APART) -> bool:
     """Tells whether the copy is older than the eviction that began then, and so replaces no copy that left."""
     made = work.metadata.creation_timestamp if work is not None else None
-    return made is not None and began is not None and made + CLOCKS_APART < began
+    return made is not None and began is not None and made + apart < began
 
 
 def is_fresh(work: Work, cluster: Cluster) -> bool:

@@ -15,6 +15,7 @@ from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from simulator.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from simulator.histories.checkers.works import given_replicas
 from simulator.histories.ground_truth import Change
+from simulator.histories.manifests import asked_replicas, is_autoscaled
 from simulator.histories.named_objects import runs_on_foreign
 
 
@@ -91,7 +92,7 @@ class CopiesChecker:
         """Tells whether all that is asked for was truly ready in the others, with what stays, at a moment that the
         decision can rest on."""
         before, spec = replicas_of(binding), binding.spec
-        given = {each: given_replicas(self._scene.truth, binding, each) for each in before}
+        given = {each: self._given(binding, each) for each in before}
         needs = {
             each: min(own, self._needed(binding, count))
             if (own := given[each]) is not None
@@ -104,6 +105,19 @@ class CopiesChecker:
         whole = self._needed(binding, spec.replicas)
         ready = sum(min(whole, max(0, self._best(binding, each))) for each in others)
         return bool(before) and needs.get(name, 0) + ready >= sum(needs.values())
+
+    def _given(self, binding: ResourceBinding, name: str) -> int | None:
+        """Replicas that an override gives a copy, or its own cluster one that is newer than all evictions; those are
+        no fewer than the others lose."""
+        truth, before = self._scene.truth, replicas_of(binding)
+        copy, work = truth.copy(name, binding), truth.works_of(_key(binding)).get(name)
+        made = work.metadata.creation_timestamp if work is not None else None
+        began = [task.creation_timestamp for task in tasks_of(binding).values()]
+        is_new = made is not None and all(at is not None and at <= made for at in began)
+        if copy is None or not is_autoscaled(copy) or (binding.spec.is_divided and not is_new):
+            return given_replicas(truth, binding, name)
+        losing = sum(max(0, self._best(binding, each) - before.get(each, 0)) for each in tasks_of(binding))
+        return max(asked_replicas(copy), losing)
 
     def _served_nothing(
         self, key: Key, binding: ResourceBinding, task: GracefulEvictionTask, others: set[str]
@@ -166,6 +180,10 @@ class CopiesChecker:
     @staticmethod
     def _needed(binding: ResourceBinding, replicas: int) -> int:
         return replicas if binding.spec.is_workload else 1
+
+
+def _key(binding: ResourceBinding) -> Key:
+    return Key(binding.metadata.namespace, binding.metadata.name)
 
 
 def _users_wish(old: ResourceBinding, new: ResourceBinding) -> bool:

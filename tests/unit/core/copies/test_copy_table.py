@@ -126,7 +126,10 @@ def test_what_its_own_cluster_wants_of_a_whole_copy_is_asked_for_unless_others_m
     own, overridden = read(bound, wished, needs=None), read(bound, wished, needs={})
     assert [(table.rows["a"].need, table.asked) for table in (own, overridden)] == [(1, 4), (3, 6)]
     left = binding(BOTH, 3, targets(a=3), (task("b", 2),))
-    assert read(left, {**wished, "b": work("b", 2)}, needs=None).rows["a"].need == 2, "its load is to follow"
+    wished["b"] = wanting(2, work("b", 2))
+    assert read(left, wished, needs=None).rows["a"].need == 2, "its load is to follow"
+    wished["b"] = work("b", 2)
+    assert read(left, wished, needs=None).rows["a"].need == 3, "nobody knows how much is to follow"
 
 
 def test_copies_that_are_not_divided_are_asked_for_as_targets_and_as_a_whole_where_there_is_none() -> None:

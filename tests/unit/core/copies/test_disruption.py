@@ -3,7 +3,12 @@
 from collections.abc import Iterator, Mapping
 from itertools import product
 
+import msgspec
+import pytest
+
+from leeward.api.work import GracefulEvictionTask, Work
 from leeward.core.copies.disruption import CopyTable, KnownCopy
+from tests.builders import at, binding, cluster, divided, fleet, table, targets, wanting, work
 
 NAMES = ("a", "b", "c")
 BOUNDS = [(least, most) for most in range(3) for least in range(most + 1)]
@@ -36,3 +41,23 @@ def test_s1_the_law_is_exact_for_all_tables_of_three_copies() -> None:
     judged = [(copies.may_disrupt(taken), is_safe(copies, taken)) for copies, taken in tables()]
     assert len(judged) == 28_080
     assert all(may is safe for may, safe in judged)
+
+
+@pytest.mark.parametrize(("made", "may_go"), [(149, False), (150, True)])
+def test_s1_a_part_that_is_older_than_one_of_the_evictions_has_a_load_of_its_own(made: int, *, may_go: bool) -> None:
+    """One eviction was held for long when the other began. The cluster wants four of eight."""
+    tasks = tuple(
+        GracefulEvictionTask(name, "TaintUntolerated", "someone", replicas=4, creation_timestamp=at(seconds))
+        for name, seconds in (("a", 0), ("b", 150))
+    )
+    names = ("a", "b", "c")
+    bound = binding(divided(dict.fromkeys(names, 1)), 8, targets(c=8), tasks)
+    works = {"b": wanting(4, _made(work("b", 4), -100)), "c": wanting(4, _made(work("c", 4), made))}
+    copies = table(bound, fleet(*map(cluster, names)), works, at(200))
+    assert copies.may_disrupt({"a": 0, "b": 0}) is may_go
+
+
+def _made(copy: Work, seconds: float) -> Work:
+    return msgspec.structs.replace(
+        copy, metadata=msgspec.structs.replace(copy.metadata, creation_timestamp=at(seconds))
+    )

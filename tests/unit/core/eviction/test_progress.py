@@ -190,7 +190,7 @@ def test_s1_time_ends_an_eviction_only_where_the_old_copy_has_served_nothing_for
     assert assess(bound, copies, 100_000, brake=True).finished == (), "S4"
 
 
-@pytest.mark.parametrize("placement", [COPIES], ids=["duplicated"])
+@pytest.mark.parametrize("placement", [COPIES, SHARES], ids=["duplicated", "divided"])
 @pytest.mark.parametrize(
     ("wanted", "size", "ready", "finished"),
     [
@@ -217,7 +217,7 @@ def test_s1_a_replacement_is_whole_with_what_its_own_cluster_wants_unless_more_i
     assert assess(bound, copies, 1).finished == finished
 
 
-@pytest.mark.parametrize("placement", [COPIES], ids=["duplicated"])
+@pytest.mark.parametrize("placement", [COPIES, SHARES], ids=["duplicated", "divided"])
 def test_s1_no_replacement_is_whole_with_fewer_while_the_old_copy_cannot_be_seen(placement: Placement) -> None:
     """An autoscaler there may run any number."""
     bound = aggregated(binding(placement, 6, targets(member2=6), (task("member1", 1),)))
