@@ -55,11 +55,11 @@ def finish(
         request.trace.selected = tuple(candidate.name for candidate in selected)
     targets = _targets(request, selected)
     if isinstance(targets, Unplaceable):
-        return failed_to_assign(targets, rejected())
+        return not_assigned(targets, rejected())
     return Placed(targets, request.affinity_name)
 
 
-def failed_to_assign(failure: Unplaceable, rejected: Mapping[str, str]) -> Unplaceable:
+def not_assigned(failure: Unplaceable, rejected: Mapping[str, str]) -> Unplaceable:
     return Unplaceable(failure.kind, f"failed to assign replicas: {failure.message}", rejected)
 
 

@@ -18,14 +18,7 @@ from leeward.core.scheduling.locality import CLUSTER_LOCALITY
 from leeward.core.scheduling.model import Placed, Rejection, Request, Unplaceable
 from leeward.core.scheduling.selection import divides, ignores_constraints, room_decides
 from leeward.core.scheduling.spread_fields import cluster_constraint
-from leeward.core.scheduling.steps import (
-    as_they_are,
-    failed_to_assign,
-    finish,
-    first_rejection,
-    fit_message,
-    reasons_of,
-)
+from leeward.core.scheduling.steps import as_they_are, finish, first_rejection, fit_message, not_assigned, reasons_of
 from leeward.core.scheduling.trace import TermTrace
 from leeward.core.scheduling.vector_allocation import Bools, listed
 from leeward.core.scheduling.vector_division import assign_in_bulk
@@ -103,7 +96,7 @@ def _find(request: Request, view: ClusterView) -> Placed | Unplaceable:
         return Placed(as_they_are(request, (arrays.names[row] for row in listed(selected.rows))), request.affinity_name)
     targets = assign_in_bulk(request, arrays, feasibility, selected)
     if isinstance(targets, Unplaceable):
-        return failed_to_assign(targets, reasons_of(_rejections(request, view, feasibility)))
+        return not_assigned(targets, reasons_of(_rejections(request, view, feasibility)))
     return Placed(targets, request.affinity_name)
 
 

@@ -30,12 +30,7 @@ from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.copies.availability import availability
 from leeward.operations.drain import workload_of
 from leeward.runtime.discovery import Discovery, UnknownKind
-from leeward.sim.rehearsal.rebuilt_templates import (
-    RebuiltTemplates,
-    namespaces_of,
-    open_definition,
-    priority_classes_of,
-)
+from leeward.sim.rehearsal.rebuilt_templates import RebuiltTemplates, definition_of, namespaces_of, priority_classes_of
 from leeward.sim.world import World
 
 CUSTOM_DEFINITIONS = Resource.of_manifests(
@@ -168,7 +163,7 @@ class Rebuilding:
             for b in self._state.bindings.values()
         }
         return [
-            open_definition(enablement.group_version, each.kind, each.name, namespaced=namespaced)
+            definition_of(enablement.group_version, each.kind, each.name, namespaced=namespaced)
             for enablement in cluster.status.api_enablements
             for each in enablement.resources
             if (namespaced := wanted.get((enablement.group_version, each.kind))) is not None

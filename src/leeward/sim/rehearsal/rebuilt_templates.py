@@ -214,7 +214,7 @@ def priority_classes_of(state: FleetState) -> Mapping[str, int]:
     return found
 
 
-def open_definition(group_version: str, kind: str, plural: str, *, namespaced: bool) -> Manifest:
+def definition_of(group_version: str, kind: str, plural: str, *, namespaced: bool) -> Manifest:
     """A CustomResourceDefinition that takes every object of the kind."""
     group, _, version = group_version.rpartition("/")
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
