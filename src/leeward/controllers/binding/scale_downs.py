@@ -101,7 +101,7 @@ class ScaleDowns:
         """
         ended = {task.from_cluster for task in spec.graceful_eviction_tasks if task.suppress_deletion is False}
         to_have, found = replicas_by_cluster(spec), dict[str, int]()
-        all_report = all(self._reports(works.get(target.name), target.name) for target in spec.clusters)
+        all_report = all(is_fresh(works.get(each.name), self._fleet.get(each.name)) for each in spec.clusters)
         own = {target.name for target in spec.clusters} | {t.from_cluster for t in spec.graceful_eviction_tasks}
         for name in sorted(own & to_have.keys() - ended):
             work = works.get(name)
@@ -115,10 +115,6 @@ class ScaleDowns:
             if not is_retained and not is_equal(list(work.spec.workload.manifests), manifests):
                 found[name] = known.told
         return found
-
-    def _reports(self, work: Work | None, name: str) -> bool:
-        cluster = self._fleet.get(name)
-        return work is not None and cluster is not None and is_fresh(work, cluster)
 
     async def needs_beside_removals(
         self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]

@@ -249,8 +249,7 @@ class Gates:
         cluster = self._clusters.get(look.cluster)
         if gate.is_in_target and (cluster is None or cluster.spec.sync_mode != "Push"):
             work = self._works.get(work_name(gate.kind, gate.name, gate.namespace), execution_space(look.cluster))
-            is_seen = work is not None and cluster is not None and is_fresh(work, cluster)
-            return judge_report(gate, work, is_fresh=is_seen)
+            return judge_report(gate, work, is_fresh=is_fresh(work, cluster))
         own = GatePlace(self._plane.client, self._plane.server.discovery)
         place = await self._places.of(look.cluster) if gate.is_in_target else own
         try:

@@ -63,7 +63,7 @@ def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> A
     since = when_told(work, cluster) if cluster is not None and is_fresh(work, cluster) else None
     if is_complete_job(work):
         return Availability(whole, whole, whole, is_whole=True, since=since)
-    if cluster is None or not is_fresh(work, cluster):
+    if not is_fresh(work, cluster):
         was_nothing = not any(count != 0 for count in counts)
         return Availability(told, at_most=0 if was_nothing and not is_applied(work) else whole)
     if not statuses and work.is_leaving:

@@ -51,13 +51,14 @@ def was_there_before(work: Work | None, began: datetime | None, apart: timedelta
     return made is not None and began is not None and made + apart < began
 
 
-def is_fresh(work: Work, cluster: Cluster) -> bool:
+def is_fresh(work: Work | None, cluster: Cluster | None) -> bool:
     """Tells whether the statuses speak of the Work's present generation, and were read since the cluster is Ready."""
-    ready, reflected = cluster.ready, _reflected(work)
-    if ready is None or ready.status != "True" or unobserved(cluster) is not None:
+    ready = cluster.ready if cluster is not None else None
+    if work is None or cluster is None or ready is None or ready.status != "True" or unobserved(cluster) is not None:
         return False
     if is_told_by_karmada(work):
         return True
+    reflected = _reflected(work)
     if reflected is None or not is_applied(work):
         return False
     since, at = ready.last_transition_time, reflected.last_transition_time

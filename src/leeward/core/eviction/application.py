@@ -69,7 +69,7 @@ def seen_items(
 ) -> tuple[AggregatedStatusItem, ...]:
     """Reports that are known of the targets' present contents. Only while a copy leaves does `as_assigned` count."""
     seen = ((t, works.get(t.name), clusters.get(t.name)) for t in spec.clusters)
-    fresh = [(target, work) for target, work, cluster in seen if work and cluster and is_fresh(work, cluster)]
+    fresh = [(target, work) for target, work, cluster in seen if work and is_fresh(work, cluster)]
     found = [(t, each) for t, work in fresh for each in work.status.manifest_statuses]
     told = [(t, as_assigned(each, t.replicas) if spec.graceful_eviction_tasks else each) for t, each in found]
     return tuple(AggregatedStatusItem(t.name, status=each.status, health=each.health) for t, each in told)

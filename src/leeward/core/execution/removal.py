@@ -138,7 +138,7 @@ def _is_nobodys(
 ) -> bool:
     """Tells whether nobody can say how much a copy serves, while every target reports: to wait brings nothing."""
     reports = ((works.get(target.name), clusters.get(target.name)) for target in spec.clusters)
-    return is_uncounted(work) and all(told and cluster and is_fresh(told, cluster) for told, cluster in reports)
+    return is_uncounted(work) and all(is_fresh(told, cluster) for told, cluster in reports)
 
 
 def held_scale_downs(copies: CopyTable, left: Mapping[str, int], clusters: Mapping[str, Cluster]) -> frozenset[str]:
