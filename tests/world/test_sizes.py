@@ -9,7 +9,13 @@ from kubeapi.codec import render_yaml
 from kubeapi.core import PODS
 from kubeapi.meta import Manifest
 from kubeclient import NotFound
-from leeward.api.names import KEEP_UNTIL_ANNOTATION, RETAIN_REPLICAS_LABEL, TIME_TO_START_ANNOTATION
+from leeward.api.names import (
+    FAILBACK_ANNOTATION,
+    FAILBACK_PACE_ANNOTATION,
+    KEEP_UNTIL_ANNOTATION,
+    RETAIN_REPLICAS_LABEL,
+    TIME_TO_START_ANNOTATION,
+)
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.core.propagation.autoscaled import FLOOR_UNTIL_ANNOTATION
 from leeward.manager.settings import ManagerSettings
@@ -595,6 +601,31 @@ def test_s1_a_lost_copy_that_scales_itself_does_not_go_for_one(placement: Manife
         await world.sleep(1)
         seen = await watch(world, 300)
         assert all(each[home] == 12 for each in seen.seen)
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize(("here", "ends"), [(None, 2), (1, 1), (3, 3)])
+def test_s1_parts_return_from_where_a_policy_has_fewer_run(here: int | None, ends: int) -> None:
+    """Two of four have returned at the end. A policy has two run elsewhere, and another so many at home."""
+
+    async def story(world: World) -> None:
+        of_web = policy("web", by_weight(dict.fromkeys(TWO, 1)))
+        of_web["metadata"]["annotations"] = {FAILBACK_ANNOTATION: "Automatic", FAILBACK_PACE_ANNOTATION: "100%"}
+        await apply(world.client, web(), of_web)
+        await world.until(lambda: bool(world.assigned(WEB)), 60)
+        await override(world, {"member1": here})
+        await world.sleep(60)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned(WEB) == {"member2": 4} and not tasks(world, WEB), 900)
+        await world.member("member1").start()
+        await override(world, {"member2": 2})
+        await world.sleep(60)
+        seen = await watch(world, 900, lambda: "member1" in world.assigned(WEB) and not tasks(world, WEB))
+        assert world.assigned(WEB) == {"member1": 2, "member2": 2}
+        assert seen.least == 2
+        await world.sleep(10)
+        assert [await ready_replicas(world, name, "web") for name in TWO] == [ends, 2]
 
     play(story, TWO)
 

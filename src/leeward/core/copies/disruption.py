@@ -89,8 +89,9 @@ class CopyTable:
         return sum(self._kept(NO_SIZES).values()) >= self.asked
 
     def serves(self, names: Iterable[str]) -> bool:
-        """Tells whether the copies in these clusters surely serve all that they are to run."""
-        return all(self.rows[name].is_serving for name in names)
+        """Tells whether the copies in these clusters surely serve all that they are to run, or that is wanted there."""
+        rows = [(row, wanted_by_itself(row.work, row.home)) for row in map(self.rows.__getitem__, names)]
+        return all(row.at_least >= min(row.need, wanted or row.need) for row, wanted in rows)
 
     def leaves_enough(self, name: str, taken: Mapping[str, int]) -> bool:
         """Tells whether enough surely serves with the replicas that this copy keeps, once so many are `taken`."""

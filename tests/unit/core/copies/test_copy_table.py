@@ -132,6 +132,22 @@ def test_what_its_own_cluster_wants_of_a_whole_copy_is_asked_for_unless_others_m
     assert read(left, wished, needs=None).rows["a"].need == 3, "nobody knows how much is to follow"
 
 
+@pytest.mark.parametrize(
+    ("copy", "home", "serves"),
+    [
+        (work("a", 3), A, True),
+        (work("a", 1), A, False),
+        (wanting(1, work("a", 1)), A, True),
+        (wanting(2, work("a", 1)), A, False),
+        (wanting(5, work("a", 3)), A, True),
+        (wanting(1, work("a", 1)), FAILING, False),
+    ],
+    ids=["all", "too few", "all that is wanted", "fewer than are wanted", "all, and more are wanted", "in doubt"],
+)
+def test_a_share_serves_with_what_its_own_cluster_wants(copy: Work, home: Cluster, *, serves: bool) -> None:
+    assert read(binding(SHARES, 3, targets(a=3)), {"a": copy}, home).serves(["a"]) is serves
+
+
 def test_copies_that_are_not_divided_are_asked_for_as_targets_and_as_a_whole_where_there_is_none() -> None:
     bound = binding(BOTH, 3, targets(a=3), (task("b", 3),))
     table = read(bound, works({"a": 5, "b": 3}))
