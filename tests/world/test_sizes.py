@@ -605,6 +605,32 @@ def test_s1_a_lost_copy_that_scales_itself_does_not_go_for_one(placement: Manife
     play(story, TWO)
 
 
+@pytest.mark.parametrize("gap", [0.5, 20])
+@pytest.mark.parametrize(("runs", "there"), [(2, 2), (None, 5), (2, 4)])
+def test_s1_a_new_part_replaces_no_more_than_it_runs_where_two_clusters_are_drained(
+    runs: int | None, there: int, gap: float
+) -> None:
+    """Three of six are in each of two clusters, and policies have two of them run. The second drain follows soon."""
+
+    async def story(world: World) -> None:
+        strategy = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
+        two = {"spreadByField": "cluster", "minGroups": 1, "maxGroups": 2}
+        dynamic = {**strategy, "weightPreference": {"dynamicWeight": "AvailableReplicas"}}
+        template = {**web(), "spec": {**web()["spec"], "replicas": 6}}
+        await apply(world.client, template, policy("web", {"replicaScheduling": dynamic, "spreadConstraints": [two]}))
+        await world.until(lambda: len(world.assigned(WEB)) == 2, 60)
+        (new,) = THREE.keys() - world.assigned(WEB).keys()
+        await override(world, {**dict.fromkeys(THREE, runs), new: there})
+        await world.sleep(60)
+        for name in sorted(THREE.keys() - {new}):
+            await start_drain(world.client, name, None)
+            await world.sleep(gap)
+        seen = await watch(world, 120)
+        assert seen.least >= 2 * (runs or 3)
+
+    play(story, THREE)
+
+
 @pytest.mark.parametrize(("here", "ends"), [(None, 2), (1, 1), (3, 3)])
 def test_s1_parts_return_from_where_a_policy_has_fewer_run(here: int | None, ends: int) -> None:
     """Two of four have returned at the end. A policy has two run elsewhere, and another so many at home."""

@@ -151,14 +151,19 @@ def copies_of(
 
 
 def _wishes(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy], now: datetime) -> Mapping[str, int]:
-    """Replicas that their clusters want of targets, but no fewer than others are to lose: any number where nobody knows
-    their size. A part that is older than an eviction has a load of its own."""
+    """Replicas that their clusters want of targets, where these are as many as all others are to lose: any number where
+    nobody knows their size. A part that is older than an eviction has a load of its own, and so have replicas for which
+    no more leaves."""
     opened = {task.from_cluster: task.creation_timestamp or now for task in spec.graceful_eviction_tasks}
-    losing = sum(max(0, _size(rows[name], now) - rows[name].assigned) for name in opened)
-    began = max(opened.values(), default=now)
-    new = [name for name, row in rows.items() if opened and not was_there_before(row.work, began, timedelta())]
-    wishing = {name: rows[name] for name in (new if spec.is_divided else rows)}
-    return {n: max(wanted_by_itself(row.work, row.home) or sys.maxsize, losing) for n, row in wishing.items()}
+    sizes = [max(0, _size(rows[name], now) - rows[name].assigned) for name in opened]
+    least, wishing = max(sizes, default=0), [*rows]
+    if spec.is_divided:
+        began = max(opened.values(), default=now)
+        wishing = [n for n, row in rows.items() if opened and not was_there_before(row.work, began, timedelta())]
+        loaded = sum(rows[name].assigned for name in wishing) - sum(rows[name].leaving for name in opened)
+        least = sum(sizes) + max(0, loaded)
+    wanted = {name: wanted_by_itself(rows[name].work, rows[name].home) for name in wishing}
+    return {name: own for name, own in wanted.items() if own >= max(1, least)}
 
 
 def _size(row: KnownCopy, now: datetime) -> int:

@@ -126,10 +126,25 @@ def test_what_its_own_cluster_wants_of_a_whole_copy_is_asked_for_unless_others_m
     own, overridden = read(bound, wished, needs=None), read(bound, wished, needs={})
     assert [(table.rows["a"].need, table.asked) for table in (own, overridden)] == [(1, 4), (3, 6)]
     left = binding(BOTH, 3, targets(a=3), (task("b", 2),))
-    wished["b"] = wanting(2, work("b", 2))
-    assert read(left, wished, needs=None).rows["a"].need == 2, "its load is to follow"
-    wished["b"] = work("b", 2)
-    assert read(left, wished, needs=None).rows["a"].need == 3, "nobody knows how much is to follow"
+    needs = {
+        size: read(left, {**wished, "b": wanting(size, work("b", 1)) if size else work("b", 1)}, needs=None)
+        .rows["a"]
+        .need
+        for size in (1, 2, 0)
+    }
+    assert needs == {1: 1, 2: 3, 0: 3}, "its load is to follow, and nobody knows how much"
+
+
+@pytest.mark.parametrize(
+    ("leaving", "own", "need"), [(6, 2, 2), (6, 1, 6), (3, 2, 6), (5, 3, 3), (None, 6, 6)], ids=repr
+)
+def test_s1_a_share_has_what_its_own_cluster_wants_where_no_more_is_replaced(
+    leaving: int | None, own: int, need: int
+) -> None:
+    """Replicas for which no more leaves have a load of their own: another eviction has ended."""
+    bound = binding(SHARES, 6, targets(b=6), (task("a", leaving),))
+    copies = {"a": wanting(2, work("a", 2)), "b": wanting(own, work("b", own))}
+    assert read(bound, copies, needs=None).rows["b"].need == need
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_s1_a_replacement_is_whole_with_what_its_own_cluster_wants_unless_more_i
 @pytest.mark.parametrize("placement", [COPIES, SHARES], ids=["duplicated", "divided"])
 def test_s1_no_replacement_is_whole_with_fewer_while_the_old_copy_cannot_be_seen(placement: Placement) -> None:
     """An autoscaler there may run any number."""
-    bound = aggregated(binding(placement, 6, targets(member2=6), (task("member1", 1),)))
+    bound = aggregated(binding(placement, 6, targets(member2=6), (task("member1", 6),)))
     copies = {"member1": wanting(1, work("member1", 1)), "member2": wanting(1, work("member2", 1))}
     assert assess(bound, copies, 1).finished == ("member1",)
     assert assess(bound, copies, 1, "member1").finished == ()
