@@ -106,8 +106,7 @@ class CopyTable:
     def of_a_move(self) -> "CopyTable":
         """The table for a copy that the user has moved away. It waits for no target in a dead cluster, once others
         serve as many replicas as go."""
-        homes = {name: row.home for name, row in self.rows.items() if row.assigned}
-        dead = sum(self.rows[name].need for name, home in homes.items() if home is not None and looks_dead(home))
+        dead = sum(row.need for row in self.rows.values() if row.home is not None and looks_dead(row.home))
         goes = sum(max(0, row.at_most - row.assigned) for row in self.rows.values())
         return replace(self, asked=min(self.asked, max(self.asked - dead, goes)))
 
@@ -185,7 +184,7 @@ def _asked(spec: ResourceBindingSpec, rows: Mapping[str, KnownCopy]) -> int:
         return spec.replicas - sum(row.assigned - row.need for row in rows.values())
     if spec.asks_for_none:
         return 0
-    return sum(row.need for row in rows.values() if row.assigned) or max(1, spec.replicas)
+    return sum(row.need for row in rows.values()) or max(1, spec.replicas)
 
 
 def _row_of(
