@@ -168,7 +168,7 @@ def _one_back(at: Returns, task: GracefulEvictionTask) -> Withdrawal | None:
         kept, back = _divided_for(at, task, others, late=late)
     if kept is None:
         return None
-    target = TargetCluster(name, back + (replicas_in(spec, name) if spec.is_divided else 0))
+    target = TargetCluster(name, back + replicas_in(spec, name))
     result = tuple(sorted((*kept, target), key=lambda each: each.name))
     affinity_name = common_term(at.binding, (target.name for target in result), at.clusters)
     if affinity_name is None:
