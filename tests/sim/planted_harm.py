@@ -20,7 +20,7 @@ from kubeapi.meta import Manifest
 from kubeclient import Client
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
-from leeward.api.work import Binding, Work
+from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.controllers.binding import foreign_deletions, scale_downs, work_rendering
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController, found_removals
@@ -30,7 +30,8 @@ from leeward.controllers.removals.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.copies import disruption
-from leeward.core.copies.disruption import CopyTable
+from leeward.core.copies.availability import wanted_by_itself
+from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.eviction import progress, withdrawal
 from leeward.core.eviction.stalled_replacements import StalledTargets
 from leeward.core.execution import removal, settling
@@ -478,8 +479,12 @@ _FEWER_BESIDE_A_REFUSAL = History(
 
 
 def _take_every_part_for_new() -> Any:
-    """A part that has a load of its own counts as the replacement of another one."""
-    return mock.patch.object(disruption, "was_there_before", return_value=False)
+    """A part that has a load of its own counts as the replacement of another one, whatever its size."""
+
+    def wishes(_: ResourceBindingSpec, rows: Mapping[str, KnownCopy], __: datetime) -> Mapping[str, int]:
+        return {name: own for name, row in rows.items() if (own := wanted_by_itself(row.work, row.home))}
+
+    return mock.patch.object(disruption, "_wishes", wishes)
 
 
 _SCALED_BY_ITSELF = History(
