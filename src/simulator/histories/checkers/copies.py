@@ -108,7 +108,7 @@ class CopiesChecker:
 
     def _given(self, binding: ResourceBinding, name: str) -> int | None:
         """Replicas that an override gives a copy, or its own cluster one that is newer than all evictions; those are
-        no fewer than the others lose."""
+        no fewer than the others lose. Of copies that are not divided each replaces one."""
         truth, before = self._scene.truth, replicas_of(binding)
         copy, work = truth.copy(name, binding), truth.works_of(_key(binding)).get(name)
         made = work.metadata.creation_timestamp if work is not None else None
@@ -116,8 +116,8 @@ class CopiesChecker:
         is_new = made is not None and all(at is not None and at <= made for at in began)
         if copy is None or not is_autoscaled(copy) or (binding.spec.is_divided and not is_new):
             return given_replicas(truth, binding, name)
-        losing = sum(max(0, self._best(binding, each) - before.get(each, 0)) for each in tasks_of(binding))
-        return max(asked_replicas(copy), losing)
+        losing = [max(0, self._best(binding, each) - before.get(each, 0)) for each in tasks_of(binding)]
+        return max(asked_replicas(copy), sum(losing) if binding.spec.is_divided else max(losing, default=0))
 
     def _served_nothing(
         self, key: Key, binding: ResourceBinding, task: GracefulEvictionTask, others: set[str]
