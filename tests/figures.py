@@ -33,8 +33,8 @@ BOUNDS = {
     "lines": 6_590,
     "files": 42,
     "decision points": 1_192,
-    "files of one eviction": 53,
-    "changes of file": 477,
+    "files of one eviction": 48,
+    "changes of file": 366,
     "questions": 2,
 }
 

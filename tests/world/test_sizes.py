@@ -605,6 +605,25 @@ def test_s1_a_lost_copy_that_scales_itself_does_not_go_for_one(placement: Manife
     play(story, TWO)
 
 
+@pytest.mark.parametrize("placement", [ONE_OF_ALL, COPY_IN_ONE], ids=["divided", "duplicated"])
+def test_l2_a_copy_that_runs_as_many_as_a_policy_wants_is_not_moved_on(placement: Manifest) -> None:
+    """Four are asked for, and one runs. It would go round from cluster to cluster, once in every grace period."""
+
+    async def story(world: World) -> None:
+        home = await placed_with(world, placement)
+        await override(world, dict.fromkeys(THREE, 1))
+        await world.sleep(60)
+        await start_drain(world.client, home, None)
+        await world.until(lambda: home not in world.assigned(WEB) and not tasks(world, WEB), 120)
+        placed = world.assigned(WEB)
+        for _ in range(90):
+            await world.sleep(10)
+            assert world.assigned(WEB) == placed
+            assert tasks(world, WEB) == []
+
+    play(story, THREE)
+
+
 @pytest.mark.parametrize("gap", [0.5, 20])
 @pytest.mark.parametrize(("runs", "there"), [(2, 2), (None, 5), (2, 4)])
 def test_s1_a_new_part_replaces_no_more_than_it_runs_where_two_clusters_are_drained(

@@ -26,7 +26,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention
-from leeward.core.copies.availability import availability
+from leeward.core.copies.availability import availability, wanted_by_itself
 from leeward.core.copies.disruption import CopyTable, KnownCopy
 from leeward.core.copies.evidence import is_current, is_uncounted, refused_dependencies, was_there_before
 from leeward.core.copies.memory import NO_INSTANTS, Instants
@@ -174,20 +174,21 @@ def await_targets(
 ) -> Instants:
     """The targets of `after` that are awaited, once the binding has these and no other eviction tasks than `tasks`.
 
-    None that is seen healthy, and none of a binding that asks for no replicas. Those that are `known` keep their time.
+    None that is seen healthy, with all that its cluster wants, and none of a binding that asks for no replicas. Those
+    that are `known` keep their time.
     """
     spec = binding.spec
     if spec.asks_for_none:
         return {}
-    missing = [t for t in after if not availability(works.get(t.name), clusters.get(t.name), t.replicas).is_whole]
-    awaited = {target.name: known[target.name] for target in missing if target.name in known}
+    awaited = {target.name: known[target.name] for target in after if target.name in known}
     present = {*(target.name for target in after), *(task.from_cluster for task in tasks)}
-    ended = [task for task in _failovers(spec) if task.from_cluster not in present]
-    if ended:
-        awaited = {**_of_failover(spec, missing, works, now), **awaited}
+    if any(task.from_cluster not in present for task in _failovers(spec)):
+        awaited = {**_of_failover(spec, after, works, now), **awaited}
     if any(target.name not in present for target in spec.clusters):
-        awaited = {**dict.fromkeys(_grown(spec, missing), now), **awaited}
-    return awaited
+        awaited = {**dict.fromkeys(_grown(spec, after), now), **awaited}
+    seen = [(target, works.get(target.name), clusters.get(target.name)) for target in after if target.name in awaited]
+    lacking = [each for each in seen if not availability(each[1], each[2], each[0].replicas).is_whole]
+    return {target.name: awaited[target.name] for target, work, home in lacking if not wanted_by_itself(work, home)}
 
 
 def _failovers(spec: ResourceBindingSpec) -> list[GracefulEvictionTask]:
@@ -195,16 +196,16 @@ def _failovers(spec: ResourceBindingSpec) -> list[GracefulEvictionTask]:
 
 
 def _of_failover(
-    spec: ResourceBindingSpec, missing: Sequence[TargetCluster], works: Mapping[str, Work], now: datetime
+    spec: ResourceBindingSpec, after: Sequence[TargetCluster], works: Mapping[str, Work], now: datetime
 ) -> Instants:
-    """Targets of `missing` that replace copies of the eviction tasks of `spec`, and since when."""
+    """Targets of `after` that replace copies of the eviction tasks of `spec`, and since when."""
     instants = [task.creation_timestamp for task in _failovers(spec) if task.creation_timestamp is not None]
     first, began = min(instants, default=now), max(instants, default=now)
-    was_there = {target.name for target in missing if was_there_before(works.get(target.name), first)}
-    return {target.name: began for target in missing if spec.is_divided or target.name not in was_there}
+    was_there = {target.name: was_there_before(works.get(target.name), first) for target in after}
+    return {name: began for name, was in was_there.items() if spec.is_divided or not was}
 
 
-def _grown(spec: ResourceBindingSpec, missing: Sequence[TargetCluster]) -> Collection[str]:
-    """Targets of `missing` that are new, or of a divided binding have more replicas than in `spec`."""
+def _grown(spec: ResourceBindingSpec, after: Sequence[TargetCluster]) -> Collection[str]:
+    """Targets of `after` that are new, or of a divided binding have more replicas than in `spec`."""
     before = spec.assigned
-    return [t.name for t in missing if t.name not in before or (spec.is_divided and t.replicas > before[t.name])]
+    return [t.name for t in after if t.name not in before or (spec.is_divided and t.replicas > before[t.name])]
