@@ -50,14 +50,14 @@ def template_of_job(manifests: Sequence[ReadOnlyManifest]) -> dict[str, str]:
 
 
 def with_template(status: Any, observed: ReadOnlyManifest) -> Any:
-    """Status of a member's Job that also names its template, and the Pods that run; of a Pod whether it ends. Of other
-    kinds as it is."""
+    """Status of a member's Job that also names its template, the Pods that run, and its restartPolicy. Of other kinds
+    as it is."""
     if not is_done_once(observed) or not isinstance(status, dict):
         return status
     uid, ready = annotations_of(observed).get(TEMPLATE_UID_ANNOTATION), value_at(observed, "status", "ready")
     told = {TEMPLATE_UID_ANNOTATION: uid, "ready": ready}
-    if observed.get("kind") == "Pod":
-        told["restartPolicy"] = value_at(observed, "spec", "restartPolicy")
+    policy = value_at(observed, "spec", "restartPolicy")
+    told["restartPolicy"] = value_at(policy, "type") if isinstance(policy, dict) else policy
     return {**cast(Manifest, status), **{name: value for name, value in told.items() if value is not None}}
 
 

@@ -32,7 +32,8 @@ DONE_ONCE = frozenset({("batch", "Job"), *_DONE})
 
 
 def as_job(told: ManifestStatus) -> Any:
-    """The status as a Job would tell it; a Job's own as it is. A Pod that is always restarted serves: it has no end."""
+    """The status as a Job would tell it; a Job's own as it is. What is always restarted serves: it has no end. A RayJob
+    past its deadline keeps the word for a run."""
     if (known := _DONE.get((told.identifier.group, told.identifier.kind))) is None:
         return told.status
     (path, done, running), status = known, mapping_at({"status": told.status}, "status")
@@ -40,9 +41,11 @@ def as_job(told: ManifestStatus) -> Any:
     words = [text_at(status, *path)] if path else true
     if done in words:
         return {"conditions": [{"type": "Complete", "status": "True"}]}
-    ends = told.identifier.kind != "Pod" or text_at(status, "restartPolicy") in ("Never", "OnFailure")
+    policy = text_at(status, "restartPolicy")
+    ends = policy in ("Never", "OnFailure") if told.identifier.kind == "Pod" else policy != "Always"
+    is_running = running and running in words and text_at(status, "jobDeploymentStatus") != "Failed"
     active = any(int_at(each, "active") for each in mappings_at(status, "jobsStatus"))
-    return {"active": int(active or (ends and running in words))}
+    return {"active": int(active or bool(ends and is_running))}
 
 
 def has_done(told: ManifestStatus) -> bool | None:

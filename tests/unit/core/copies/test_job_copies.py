@@ -165,6 +165,14 @@ def test_a_part_of_a_job_that_has_grown_is_not_done(spec: dict[str, Any], *, is_
         ("", "Pod", {"phase": "Running", "restartPolicy": "Always"}, None),
         ("", "Pod", {"phase": "Running"}, None),
         ("", "Pod", {"phase": "Pending", "restartPolicy": "Never"}, None),
+        ("flink.apache.org", "FlinkDeployment", {"jobManagerDeploymentStatus": "READY", "jobStatus": {}}, None),
+        ("ray.io", "RayJob", {"jobStatus": "RUNNING", "jobDeploymentStatus": "Failed"}, None),
+        (
+            "sparkoperator.k8s.io",
+            "SparkApplication",
+            {"applicationState": {"state": "RUNNING"}, "restartPolicy": "Always"},
+            None,
+        ),
         ("", "Pod", {"phase": "Succeeded", "restartPolicy": "Never"}, True),
         ("argoproj.io", "Workflow", {"phase": "Failed"}, None),
         ("flink.apache.org", "FlinkDeployment", {"jobStatus": {"state": "RUNNING"}}, None),
@@ -180,3 +188,10 @@ def test_a_part_of_a_job_that_has_grown_is_not_done(spec: dict[str, Any], *, is_
 def test_s1_what_is_done_once_says_whether_it_runs(group: str, kind: str, status: Any, done: bool | None) -> None:
     identifier = ResourceIdentifier(0, version="v1", kind=kind, resource="", name="a", group=group)
     assert has_done(ManifestStatus(identifier, status=status)) is done
+
+
+@pytest.mark.parametrize("policy", ["Always", {"type": "Always"}], ids=["Pod", "SparkApplication"])
+def test_a_report_names_the_restart_policy(policy: Any) -> None:
+    kind, api_version = ("Pod", "v1") if policy == "Always" else ("SparkApplication", "sparkoperator.k8s.io/v1beta2")
+    observed = {"apiVersion": api_version, "kind": kind, "metadata": {}, "spec": {"restartPolicy": policy}}
+    assert with_template({}, observed) == {"restartPolicy": "Always"}
