@@ -1,6 +1,7 @@
 """Name, namespace and version of any object, typed or manifest."""
 
 import sys
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from kubeapi.core import ObjectReference
@@ -25,8 +26,9 @@ def key_of(obj: object) -> Key:
     return Key(metadata.get("namespace", ""), metadata["name"])
 
 
+@lru_cache(maxsize=1024)
 def kept(key: Key) -> Key:
-    """The key, as it is kept in a place that outlives the object: all such places share its texts."""
+    """The key, as it is kept in a place that outlives the object. All such places share its texts, and most the key."""
     return Key(sys.intern(key.namespace), sys.intern(key.name))
 
 

@@ -1,10 +1,12 @@
 """Objects of caches that are kept as bytes while nobody reads them, and which of them those are.
 
-A manifest is kept as JSON; of a type with manifests inside only these may be (`Packing.rest`). The caches of all kinds
-and servers of a process share one `RecentObjects`: what is kept unpacked has a bound that does not grow with the
-number of objects.
+A manifest is kept as JSON; of a type with manifests inside only these may be (`Packing.rest`). Objects of one kind are
+much alike: each is compressed by its text in common with one of the same cache (zlib's preset dictionary). The caches
+of all kinds and servers of a process share one `RecentObjects`: what is kept unpacked has a bound that does not
+grow with the number of objects.
 """
 
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +21,12 @@ T = TypeVar("T")
 MAX_UNPACKED = 1024
 """Number of objects that are kept as they were read: some 12 MiB of Deployments."""
 
+MOST_EXAMPLE = 8 * 1024
+"""Bytes of the example that others are compressed by. It is kept for as long as the cache."""
+
+MOST_COMPRESSED = 64 * 1024
+"""Bytes of a body that takes less than a millisecond to compress; a longer one stays as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Packing(Generic[T]):
@@ -27,6 +35,21 @@ class Packing(Generic[T]):
     encode: Callable[[T], bytes]
     rest: Callable[[T], T | None]
     decode: Callable[[bytes, Any], T]
+
+
+class SimilarBodies:
+    """Compresses bodies that are much alike: the first one is the example for the others."""
+
+    def __init__(self) -> None:
+        self._example = b""
+
+    def compressed(self, body: bytes) -> bytes:
+        self._example = self._example or body[:MOST_EXAMPLE]
+        compressing = zlib.compressobj(int(len(body) <= MOST_COMPRESSED), zdict=self._example)
+        return compressing.compress(body) + compressing.flush()
+
+    def restored(self, compressed: bytes) -> bytes:
+        return zlib.decompressobj(zdict=self._example).decompress(compressed)
 
 
 class CachedObject(Generic[T]):
@@ -76,8 +99,9 @@ class RecentObjects:
         """The one that was read last is at the end."""
 
     def packing_of(self, object_type: type[T]) -> Packing[T] | None:
-        """Packing of the objects of a type; None for those that are not packed."""
-        return self._packings.get(object_type)
+        """Packing of the objects of a type, for one cache; None for those that are not packed."""
+        found = self._packings.get(object_type)
+        return found and _compressing(found)
 
     def touch(self, entry: CachedObject[Any]) -> None:
         self._entries.pop(entry, None)
@@ -92,6 +116,15 @@ class RecentObjects:
         """Leaves out an entry that a cache has no more."""
         if entry is not None:
             self._entries.pop(entry, None)
+
+
+def _compressing(packing: Packing[T]) -> Packing[T]:
+    bodies = SimilarBodies()
+    return Packing(
+        lambda obj: bodies.compressed(packing.encode(obj)),
+        packing.rest,
+        lambda body, rest: packing.decode(bodies.restored(body), rest),
+    )
 
 
 def _nothing(_: Manifest) -> None:

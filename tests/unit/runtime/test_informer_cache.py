@@ -2,9 +2,10 @@
 
 from typing import Any, TypeVar
 
-from controller_runtime.identity import Key, key_of
+from controller_runtime.identity import Key, kept, key_of
 from controller_runtime.informer_cache import InformerCache, without_owned_fields
-from controller_runtime.packing import CachedObject, Packing, RecentObjects
+from controller_runtime.packing import MOST_COMPRESSED, CachedObject, Packing, RecentObjects, SimilarBodies
+from kubeapi import codec
 from kubeapi.core import ConfigMap
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.work import Work, WorkloadTemplate, WorkSpec
@@ -134,6 +135,26 @@ def test_managers_are_kept_without_the_fields_that_they_own() -> None:
     assert slim["metadata"]["managedFields"] == [{"manager": "kubectl", "time": "2026-01-01T00:00:00Z"}, {}]
     assert found["metadata"]["managedFields"] == managers
     assert without_owned_fields(manifest(1)) == manifest(1)
+
+
+def test_objects_that_are_alike_take_little_room_once_they_are_packed() -> None:
+    bodies = SimilarBodies()
+    alike = [{**manifest(number), "data": {f"setting-{n}": "x" * n for n in range(100)}} for number in range(MANY)]
+    texts = [codec.encode(each) for each in alike]
+    compressed = [bodies.compressed(text) for text in texts]
+    assert sum(map(len, compressed)) < sum(map(len, texts)) / 20
+    assert [bodies.restored(each) for each in compressed] == texts
+
+
+def test_a_body_that_is_long_is_kept_as_it_is() -> None:
+    bodies, long = SimilarBodies(), b"x" * (MOST_COMPRESSED + 1)
+    assert bodies.restored(bodies.compressed(b"{}")) == b"{}"
+    assert len(bodies.compressed(long)) > MOST_COMPRESSED, "to compress it would keep others waiting"
+    assert bodies.restored(bodies.compressed(long)) == long
+
+
+def test_places_that_keep_a_key_share_it() -> None:
+    assert kept(Key("shop", "".join(["we", "b"]))) is kept(Key("shop", "".join(["w", "eb"])))
 
 
 def test_an_object_that_is_nested_too_deeply_to_be_packed_costs_no_other_one() -> None:
