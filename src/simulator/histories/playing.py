@@ -173,7 +173,8 @@ class Player:
             await self._unless_stopped(asyncio.wait([wishes], timeout=USERS_SECONDS))
             if any(isinstance(step, HubIsRestored) for step in history.steps):
                 await self._unless_stopped(users.let_all_go())
-            await self._unless_stopped(users.let_all_rest(self._forsaken))
+            orphans = {member for member, _ in self._scene.orphaned}
+            await self._unless_stopped(users.let_all_rest({*self._forsaken, *orphans}))
             await self._unless_stopped(self._converge())
             self._run.seconds = world.seconds
             self._run.outcome, self._run.places = wanted(self._truth), places(self._truth)

@@ -202,14 +202,14 @@ class Users(PersistentClient):
             name = binding_name(self._kind(app).kind, app)
             await self.patch(RESOURCE_BINDINGS, name, {"spec": {"suspension": {"scheduling": None}}})
 
-    async def let_all_rest(self, forsaken: Collection[str]) -> None:
+    async def let_all_rest(self, beyond: Collection[str]) -> None:
         """Suspends CronJobs, when all is over: a world that starts something each minute is never quiet. So it does in
-        `forsaken` members, which left while they were away: they keep what they ran."""
+        members `beyond` its reach: those that left while they were away, and those with orphans of a restored hub."""
         patch = {"spec": {"suspend": True}}
         for app in (name for name, task in self._tasks.items() if task.job == "CronJob"):
             kind = self._kind(app)
             await self.patch(kind, app, patch)
-            for member in forsaken:
+            for member in beyond:
                 there = self.world.member(member).client
                 await self.insist(partial(there.patch, kind, app, patch, NAMESPACE))
 
