@@ -14,7 +14,7 @@ from kubeapi.loop.clock import VirtualClock
 
 
 class Authority:
-    """Issues certificates for 127.0.0.1 and for users, as PEM."""
+    """Issues certificates for 127.0.0.1, for api.example.org and for users, as PEM."""
 
     def __init__(self, name: str = "ca") -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -26,8 +26,10 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        addresses = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        builder = _builder(subject, self._name, key, False).add_extension(addresses, critical=False)
+        names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("api.example.org")]
+        builder = _builder(subject, self._name, key, False).add_extension(
+            x509.SubjectAlternativeName(names), critical=False
+        )
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )

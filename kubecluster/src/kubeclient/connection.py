@@ -5,6 +5,7 @@ import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from kubeapi.loop import Clock, SystemClock
 from kubeapi.tls import load_pair
@@ -53,7 +54,7 @@ def transport_of(connection: Connection, clock: Clock | None = None) -> "Transpo
             token_source=token_source,
             headers=_basic_authorization(connection),
             proxy=connection.proxy_url,
-            server_name=connection.tls_server_name,
+            server_name=certified_name(connection),
             addresses=connection.addresses,
             bounds=connection.bounds,
         )
@@ -64,7 +65,7 @@ def transport_of(connection: Connection, clock: Clock | None = None) -> "Transpo
         tls,
         token_source=token_source,
         headers=_basic_authorization(connection),
-        server_name=connection.tls_server_name,
+        server_name=certified_name(connection),
         addresses=connection.addresses,
         bounds=connection.bounds,
     )
@@ -75,7 +76,7 @@ def asking_transport_of(connection: Connection) -> "Transport":
 
     Raises: ValueError when a certificate or key cannot be used.
     """
-    if connection.proxy_url or connection.tls_server_name or connection.addresses is not None:
+    if connection.proxy_url or certified_name(connection) or connection.addresses is not None:
         return transport_of(connection)
     from kubeclient.blocking import BlockingTransport
 
@@ -86,6 +87,15 @@ def asking_transport_of(connection: Connection) -> "Transport":
         headers=_basic_authorization(connection),
         bounds=connection.bounds,
     )
+
+
+def certified_name(connection: Connection) -> str:
+    """Name that the server's certificate holds, where it is not the one in the address: empty for that one.
+
+    A dot at the end of an address keeps search domains away; no certificate holds it (RFC 6066, 3).
+    """
+    host = urlsplit(connection.server).hostname or ""
+    return connection.tls_server_name or (host.removesuffix(".") if host.endswith(".") else "")
 
 
 def ssl_context_of(connection: Connection) -> ssl.SSLContext:

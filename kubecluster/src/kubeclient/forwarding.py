@@ -20,7 +20,7 @@ from yarl import URL
 
 from kubeapi.loop import SystemClock
 from kubeapi.transport import Request, escaped
-from kubeclient.connection import Connection, ssl_context_of, token_source_of
+from kubeclient.connection import Connection, certified_name, ssl_context_of, token_source_of
 from kubeclient.proxied import mapped_library_errors, resolver_of
 from kubeclient.upgrading import upgrade
 
@@ -77,6 +77,7 @@ class Forwarder:
         self._proxy = connection.proxy_url or None
         self._tls = ssl_context_of(connection) if connection.server.startswith("https:") else None
         self._addresses = connection.addresses
+        self._server_name = certified_name(connection)
         self._session: aiohttp.ClientSession | None = None
 
     async def forward(self, request: Request) -> Forwarded | Conversation:
@@ -98,7 +99,8 @@ class Forwarder:
         headers += _of_a_websocket(request.headers)
         async with asyncio.timeout(ANSWER_SECONDS):
             url, proxy = self._url(request), URL(self._proxy) if self._proxy else None
-            upgraded = await upgrade(url, headers, self._tls, request.method, self._addresses, proxy)
+            name = self._server_name
+            upgraded = await upgrade(url, headers, self._tls, request.method, self._addresses, proxy, name)
         if upgraded is None:
             return None
         agreed = upgraded.headers.get("upgrade", wanted)
@@ -117,6 +119,7 @@ class Forwarder:
                     data=io.BytesIO(request.body) if request.body else None,
                     allow_redirects=False,
                     proxy=self._proxy,
+                    server_hostname=self._server_name or None,
                 )
         return Forwarded(answer.status, without_hops(answer.headers), _chunks(answer, what), answer.close)
 

@@ -54,8 +54,10 @@ async def upgrade(
     method: str,
     addresses: JudgesAddresses | None = None,
     proxy: URL | None = None,
+    server_name: str = "",
 ) -> Upgraded | None:
-    """None where the server does not agree. `proxy` is one that tunnels by CONNECT. Raises: OSError, ssl.SSLError,
+    """None where the server does not agree. `proxy` is one that tunnels by CONNECT, `server_name` that of the
+    server's certificate where the URL has another. Raises: OSError, ssl.SSLError,
     ForbiddenAddress; ValueError for headers that would be more than one line.
 
     Whoever calls bounds the time that it takes.
@@ -65,9 +67,9 @@ async def upgrade(
     if any(_ENDS.search(line) for line in lines):
         raise ValueError("a header holds the end of a line")
     if proxy is None:
-        reader, writer = await _connect(url, tls, addresses)
+        reader, writer = await _connect(url, tls, addresses, server_name)
     else:
-        reader, writer = await _tunnel(proxy, url, tls, addresses)
+        reader, writer = await _tunnel(proxy, url, tls, addresses, server_name)
     head = await _ask(reader, writer, lines)
     if head[0].split(" ")[1:2] != [_SWITCHING]:
         writer.transport.abort()
@@ -98,12 +100,12 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lines
 
 
 async def _tunnel(
-    proxy: URL, url: URL, tls: ssl.SSLContext | None, rules: JudgesAddresses | None
+    proxy: URL, url: URL, tls: ssl.SSLContext | None, rules: JudgesAddresses | None, server_name: str
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connects to the server through the proxy (RFC 9110, 9.3.6), which is trusted by the authority of the server, as
     Kubernetes' own clients do. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
     trusted = (tls or ssl.create_default_context()) if proxy.scheme == "https" else None
-    reader, writer = await _connect(proxy, trusted, rules)
+    reader, writer = await _connect(proxy, trusted, rules, "")
     server = address_of(url)
     lines = [f"CONNECT {server} HTTP/1.1", f"Host: {server}"]
     if proxy.user is not None:
@@ -115,7 +117,7 @@ async def _tunnel(
         raise ConnectionResetError(f"the proxy opens no way to {server}: {first[:100]}")
     if tls is not None:
         try:
-            await writer.start_tls(tls, server_hostname=url.host)
+            await writer.start_tls(tls, server_hostname=server_name or url.host)
         except BaseException:
             writer.transport.abort()
             raise
@@ -123,7 +125,7 @@ async def _tunnel(
 
 
 async def _connect(
-    url: URL, tls: ssl.SSLContext | None, rules: JudgesAddresses | None
+    url: URL, tls: ssl.SSLContext | None, rules: JudgesAddresses | None, server_name: str
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connects to the first address of the host that answers. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
     host, port = url.host or "", url.port or 0
@@ -134,7 +136,7 @@ async def _connect(
                 address,
                 port,
                 ssl=tls,
-                server_hostname=host if tls is not None else None,
+                server_hostname=(server_name or host) if tls is not None else None,
                 limit=AHEAD_BYTES,
             )
         except OSError as error:

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
-from kubeapi.errors import Unreachable
+from kubeapi.errors import Unreachable, Untrusted
 from kubeapi.transport import Request, Response
 from kubeclient.connection import Connection
 from kubeclient.forwarding import Conversation, Forwarded, Forwarder
@@ -389,5 +389,35 @@ def test_an_upgrade_goes_through_a_proxy(scheme: str, password: str, tmp_path: P
             await forwarder.close()
             await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
         assert proxy.asked == [f"CONNECT 127.0.0.1:{port}"] * (1 if password == "other" else 2)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", ["direct", "proxy"])
+def test_an_upgrade_checks_the_name_that_the_certificate_is_said_to_hold(way: str, tmp_path: Path) -> None:
+    authority, proxy = Authority(), TunnellingProxy()
+
+    async def main() -> None:
+        server = await asyncio.start_server(_older_server, "127.0.0.1", 0, ssl=authority.server_context(tmp_path))
+        between = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+        port, near = (each.sockets[0].getsockname()[1] for each in (server, between))
+        by = f"http://jane:secret@127.0.0.1:{near}" if way == "proxy" else ""
+        told = {"upgrade": "SPDY/3.1", "x-stream-protocol-version": "v4\nv3"}
+        async with asyncio.timeout(60), server, between:
+            for name in ("api.example.org", "other.example.org"):
+                connection = Connection(
+                    f"https://127.0.0.1:{port}", authority.certificate, token="ours", tls_server_name=name, proxy_url=by
+                )
+                forwarder = Forwarder(connection)
+                if name == "other.example.org":
+                    with pytest.raises(Untrusted):
+                        await forwarder.forward(Request("POST", "/exec", headers=told, query_string="command=ls"))
+                else:
+                    answer = await forwarder.forward(Request("POST", "/exec", headers=told, query_string="command=ls"))
+                    assert isinstance(answer, Conversation)
+                    await answer.send(b"end")
+                    assert b"".join([piece async for piece in answer.pieces]) == b"earlyendend"
+                await forwarder.close()
+            await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
 
     asyncio.run(main())

@@ -6,12 +6,15 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
+from unittest.mock import AsyncMock
 
 import pytest
 
 from kubeapi.errors import Expired, Unreachable, Untrusted
 from kubeapi.transport import Request
 from kubeclient.connection import Connection, transport_of
+from kubeclient.forwarding import Forwarder
 from kubeclient.http import IDLE_TIMEOUT_SECONDS, HttpTransport
 from kubeclient.http_connection import HttpConnection
 from kubeserver.auth.authentication import Authenticator
@@ -145,6 +148,30 @@ def test_a_server_of_another_authority_is_not_trusted_unless_verification_is_off
     assert isinstance(tls(tmp_path, lambda _: {"certificate_authority": Authority("other").certificate}), Untrusted)
     code, _ = tls(tmp_path, lambda _: {"insecure_skip_tls_verify": True})
     assert code == 201
+
+
+@pytest.mark.parametrize("host", ["api.example.org", "api.example.org.", "other.example.org"])
+def test_a_dot_at_the_end_of_the_servers_name_is_no_part_of_its_certificate(host: str, tmp_path: Path) -> None:
+    authority = Authority()
+
+    async def main() -> None:
+        front = HttpFront(Echo(), Authenticator(), authority.server_context(tmp_path))
+        port = await front.start()
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+        connection = Connection(f"https://{host}:{port}", authority.certificate)
+        transport, forwarder = transport_of(connection), Forwarder(connection)
+        for client in (ask(transport), forwarder.forward(Request("GET", "/a"))):
+            with mock.patch.object(asyncio.get_running_loop(), "getaddrinfo", AsyncMock(return_value=found)):
+                if host.startswith("other"):
+                    with pytest.raises(Untrusted):
+                        await client
+                else:
+                    await client
+        await transport.close()
+        await forwarder.close()
+        await front.stop()
+
+    asyncio.run(main())
 
 
 def test_a_server_that_is_not_there_refuses_the_connection_in_plain_words() -> None:
