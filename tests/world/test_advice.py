@@ -271,7 +271,7 @@ async def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for
         "FederatedResourceQuota default/team allows memory 1Gi, and 5Gi would be used."
     )
     (helps,) = told.helps
-    assert helps.change == "raise cpu by 1 to 5 and memory by 4Gi to 5Gi in FederatedResourceQuota default/team"
+    assert helps.change == "raise cpu from 4 to 5 and memory from 1Gi to 5Gi in FederatedResourceQuota default/team"
     assert helps.effect.startswith("5 more replicas would fit")
     await carry_out(world, await printed(world, "raise"))
     await world.sleep(30)

@@ -142,7 +142,7 @@ async def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_
     assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
     helps = {each.change: each.effect for each in told.helps}
     assert helps["add member2 and member3 to the policy"] == "2 more replicas would fit in member2 and member3 together"
-    assert helps["if member1 comes back"] == "the 2 replicas there count as running at once"
+    assert helps["if member1 comes back"] == "the 2 replicas there count as running immediately"
 
     await world.client.patch(POLICIES, "solo", {"spec": {"placement": {"clusterAffinity": None}}}, "default")
     await world.until(lambda: sum(world.assigned(SOLO).get(name, 0) for name in ("member2", "member3")) == 2)

@@ -100,7 +100,7 @@ function detail() {
         },
         {
           change: "if fra-2 comes back",
-          effect: "the 3 replicas there count as running at once",
+          effect: "the 3 replicas there count as running immediately",
           command: "leeward explain cluster/fra-2",
         },
       ],

@@ -18,7 +18,7 @@ from kubeapi.codec import from_wire, to_wire
 from kubeapi.core import Taint, Toleration
 from kubeapi.diff import merged
 from kubeapi.meta import Manifest, Object
-from kubeapi.quantity import format_like, parse_quantity
+from kubeapi.quantity import parse_quantity
 from leeward.answers.claiming_policies import claimed_by_name
 from leeward.answers.fleet_state import FleetState
 from leeward.api.cluster import Cluster
@@ -227,17 +227,10 @@ def raised_quota(binding: Binding, refusal: str) -> Iterator[Advice]:
     for (namespace, name), resources in raised.items():
         overall = {resource: asked for resource, (asked, _) in resources.items()}
         commands.append(patch_command("federatedresourcequota", namespace, name, {"spec": {"overall": overall}}))
-        by = [f"{resource} by {_more(*amounts)} to {amounts[0]}" for resource, amounts in resources.items()]
-        changes.append(f"raise {listed(by)} in FederatedResourceQuota {namespace}/{name}")
+        amounts = [f"{resource} from {limit} to {asked}" for resource, (asked, limit) in resources.items()]
+        changes.append(f"raise {listed(amounts)} in FederatedResourceQuota {namespace}/{name}")
     if commands:
         yield Advice("; ".join(changes), " && ".join(commands), free)
-
-
-def _more(asked: str, limit: str) -> str:
-    try:
-        return format_like(asked, parse_quantity(asked) - parse_quantity(limit))
-    except (ValueError, ArithmeticError):
-        return "the difference"
 
 
 def asking_less(binding: Binding, short: Collection[str]) -> Iterator[Advice]:

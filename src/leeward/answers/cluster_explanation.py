@@ -80,7 +80,7 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     dead = sum(map(looks_dead, state.clusters.values()))
     failing = sum(map(is_failing, state.clusters.values()))
     brake = state.settings.brake
-    more = f". {counted(failing, 'other is', 'others are')} failing, and not counted yet" if failing else ""
+    more = f", and {counted(failing, 'is', 'are')} failing, but not counted yet" if failing else ""
     needed = max(brake.minimum, int(brake.threshold * len(state.clusters)) + 1)
     number = counted(len(state.clusters), "cluster")
     engages = "" if is_braked(state, state.clusters.values()) else f" when {needed} clusters are down"

@@ -298,8 +298,8 @@ def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterato
     for name, replicas in kept.items():
         if _is_lost(state, name):
             is_one = replicas == 1 or not binding.spec.is_divided
-            said = f"{'the copy there counts' if is_one else f'the {replicas} replicas there count'} as running at once"
-            yield Help(f"if {name} comes back", said, _look_at(name))
+            those = "the copy there counts" if is_one else f"the {replicas} replicas there count"
+            yield Help(f"if {name} comes back", f"{those} as running immediately", _look_at(name))
 
 
 def _is_lost(state: FleetState, name: str) -> bool:

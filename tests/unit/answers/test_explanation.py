@@ -75,9 +75,9 @@ def test_what_a_member_refuses_needs_somebody_also_where_the_rest_serves() -> No
 @pytest.mark.parametrize(
     ("placement", "replicas", "said"),
     [
-        (divided({"a": 1}), 3, "the 3 replicas there count as running at once"),
-        (divided({"a": 1}), 1, "the copy there counts as running at once"),
-        (duplicated("a"), 3, "the copy there counts as running at once"),
+        (divided({"a": 1}), 3, "the 3 replicas there count as running immediately"),
+        (divided({"a": 1}), 1, "the copy there counts as running immediately"),
+        (duplicated("a"), 3, "the copy there counts as running immediately"),
     ],
 )
 def test_what_a_return_would_show_agrees_with_how_many_there_are(
