@@ -41,6 +41,11 @@ class Application:
         return self._read("reports.yaml") if (self.directory / "reports.yaml").exists() else ()
 
     @property
+    def ends(self) -> Sequence[Manifest]:
+        """Last reports of what runs to its end; none where nothing does."""
+        return self._read("ends.yaml") if (self.directory / "ends.yaml").exists() else ()
+
+    @property
     def foundations(self) -> list[Manifest]:
         return [each for each in self.templates if each["kind"] in FIRST]
 

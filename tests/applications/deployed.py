@@ -1,6 +1,6 @@
 """An application in a world: applied as a user does it, and looked at in the control plane and in every member."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
@@ -43,9 +43,9 @@ class Deployed:
             await self.report()
         await self.world.sleep(seconds / (REPORTS + 1))
 
-    async def report(self) -> None:
-        """Plays the operators in every member that has their resources."""
-        for report in self.application.reports:
+    async def report(self, ends: Sequence[Manifest] = ()) -> None:
+        """Plays the operators in every member that has their resources; `ends` are reported last."""
+        for report in (*self.application.reports, *ends):
             key, resource = key_of(report), self._resource(report)
             status = {"status": report["status"]}
             for member in self.world.members.values():

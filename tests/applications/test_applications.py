@@ -61,6 +61,19 @@ class Expected:
 
 NOTHING_ELSE = Expected()
 EXPECTED: Mapping[str, Expected] = {
+    "argo": Expected(
+        beside=frozenset(
+            {
+                "ConfigMap workflow-controller-configmap",
+                "Role build",
+                "RoleBinding build",
+                "Service argo-server",
+                "ServiceAccount argo-server",
+                "ServiceAccount argo-workflow-controller",
+                "Workflow build-1",
+            }
+        ),
+    ),
     "cloudnative-pg": Expected(
         dict.fromkeys(
             ("Cluster pg", "ScheduledBackup nightly", "Secret app-owner", "Secret backup-credentials"), "NoPlaceToGo"
@@ -173,6 +186,10 @@ async def live_through(world: World, application: Application, expected: Expecte
     await world.member(HOME).start()
     await deployed.settle(RETURN_SECONDS)
     await assert_runs(deployed, beside=expected.beside)
+    if application.ends:
+        await deployed.report(application.ends)
+        await world.sleep(RETURN_SECONDS)
+        await assert_runs(deployed)
     returned = await deployed.members()
     left = {key for key in spare if key not in returned[SPARE] and key.kind not in STARTS | MADE_ANEW}
     assert {f"{key.kind} {key.name}" for key in left} == expected.leaves
