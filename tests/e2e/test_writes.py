@@ -28,9 +28,8 @@ OF_USER = {"POST deployments": BINDINGS, "POST propagationpolicies": 1}
 HELD = "PATCH works"
 """Write that says of a Work that it is not removed for now, since what replaces it may be lost."""
 ATTEMPTS = 3
-MOST_REFUSED, MOST_OF_CLUSTERS = 20, 60
-"""Conflicts (one in ten bindings, of which spec and status are written at once: 16 were seen beside four suites), and
-writes about three clusters in some minutes."""
+MOST_REFUSED, MOST_OF_CLUSTERS = 10, 60
+"""However many bindings there are: conflicts, and what is written of three clusters in some minutes."""
 
 DEPLOYMENT = """
 apiVersion: apps/v1
