@@ -62,3 +62,8 @@ async def test_a_deployment_that_is_paused_from_its_start_starts_nowhere(world: 
     await world.sleep(60)
     assert await ready_replicas(world, "member1", "web") == 0
     assert await is_paused(world, "member1")
+    narrower = {"spec": {"placement": {"clusterAffinity": {"clusterNames": ["member3"]}}}}
+    await world.client.patch(POLICIES, "web", narrower, "default")
+    await world.sleep(60)
+    assert await ready_replicas(world, "member3", "web") == 0
+    assert await is_paused(world, "member3")

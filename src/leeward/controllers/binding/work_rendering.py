@@ -107,7 +107,8 @@ class WorkRendering:
         manifests, rules = manifests_by_cluster(binding, template, revised), None
         if contents is not None:
             manifests, rules = {n: each for n, each in manifests.items() if n in contents.clusters}, contents.rules
-        if self._floors is not None and (binding.spec.graceful_eviction_tasks or present.keys() - manifests.keys()):
+        is_leaving = binding.spec.graceful_eviction_tasks or present.keys() - manifests.keys()
+        if self._floors is not None and is_leaving and any(map(_tells_pods, present.values())):
             manifests = {name: _started(each, present.get(name)) for name, each in manifests.items()}
         rendering = await self._overrides.render(template, manifests, present, rules)
         rendering = await self._ordinals.number(binding, template, rendering, present)
@@ -133,14 +134,20 @@ class WorkRendering:
 
 
 def _started(manifest: ReadOnlyManifest, work: Work | None) -> ReadOnlyManifest:
-    """The manifest for a copy that replaces another one: a Deployment without Pods is not paused.
+    """The manifest for a copy that replaces one with Pods: a new Deployment is not paused before it has Pods, too.
 
     A pause halts the rollout of Pods that run. Kubernetes makes no Pods of a new Deployment that is paused.
     """
-    told = work.status.manifest_statuses if work is not None else ()
-    has_pods = any(int_at(each.status, "replicas") for each in told)
-    is_paused = manifest["kind"] == "Deployment" and value_at(manifest, "spec", "paused") is True
-    return {**manifest, "spec": {**manifest["spec"], "paused": False}} if is_paused and not has_pods else manifest
+    is_new = work is None or not (_tells_pods(work) or any(map(_is_paused, work.spec.workload.manifests)))
+    return {**manifest, "spec": {**manifest["spec"], "paused": False}} if is_new and _is_paused(manifest) else manifest
+
+
+def _is_paused(manifest: ReadOnlyManifest) -> bool:
+    return manifest["kind"] == "Deployment" and value_at(manifest, "spec", "paused") is True
+
+
+def _tells_pods(work: Work) -> bool:
+    return any(int_at(each.status, "replicas") for each in work.status.manifest_statuses)
 
 
 def _joined(one: Rendering, other: Rendering) -> Rendering:
